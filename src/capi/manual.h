@@ -1,0 +1,130 @@
+/*
+ * ratelite: a rate limiter inside your program, exact across every process, thread and language on
+ * the machine, with one SQLite file and no server.
+ *
+ * Generated from src/capi by cbindgen; `make header` renews it. Do not edit it.
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ *
+ * OVERVIEW
+ *
+ *     #include <ratelite.h>                                     cc program.c -lratelite
+ *
+ *     rl_limiter *limiter;
+ *     if (rl_open("limits.db", "100/min", NULL, &limiter) != RL_OK)
+ *         die(rl_last_error());
+ *     rl_result result;
+ *     if (rl_hit(limiter, NULL, key, strlen(key), 1, RL_NOW, &result) != RL_OK)
+ *         ...                      (the store failed: pass or refuse, it is your decision)
+ *     else if (!result.allowed)
+ *         ...                      (429; Retry-After: result.retry_after)
+ *     rl_close(limiter);
+ *
+ * A STORE is a file that holds counters. A POLICY is a list of RULES; a rule has a name, perhaps a
+ * route, and one or more LIMITS; a limit grants N units a WINDOW. A HIT asks for units for a KEY,
+ * which names a client. Counters are kept by rule name, window length and key; limiters of any
+ * process that use the same three on one store share one counter, whatever their N.
+ *
+ * Windows are fixed and aligned to the Unix epoch in UTC: they start at multiples of their length,
+ * a `day` at midnight, a `month` on the first. At reset_at the next window is open. So up to 2 N
+ * units can pass within a short time around the end of a window, N before it and N after it.
+ *
+ *
+ * POLICY TEXT
+ *
+ *     login: POST /login  3/10s
+ *     api:   *            10/10s, 1000/day
+ *
+ *     policy   = rule { (";" | newline) rule }      "#" begins a comment to the end of the line
+ *     rule     = [ name ":" ] [ [ METHOD ] path ] limit { "," limit }
+ *     name     = 1 to 64 of A-Z a-z 0-9 _ . -       only a sole rule may go unnamed: "default"
+ *     METHOD   = 1 to 32 of A-Z -                   none: any method
+ *     path     = "/..." exact | "/.../" + "*" all below | "*" all
+ *     limit    = N "/" duration | N " per " duration            N: 0 to 2^53 - 1; 0 denies all
+ *     duration = [ count ] unit                     1 ms to 366 days, no blank inside
+ *     unit     = ms | s sec second | m min minute | h hour | d day | month
+ *
+ * rl_route() tries rules in order; the first whose method and path fit wins. A rule without a path
+ * fits every request. Two limiters with unnamed policies on one store share the rule "default":
+ * name them apart.
+ *
+ *
+ * ERRORS
+ *
+ * Functions that can fail return RL_OK (0) or a negative code, and never take a failure for an
+ * allowance. After a failure nothing was counted, the result is all zero (a denial), and
+ * rl_last_error() says in one line what failed, on what, and what to do. No argument that is NULL
+ * or out of range crashes; a pointer that is not NULL must be what the function says.
+ *
+ *
+ * OWNERSHIP
+ *
+ * The caller owns every buffer and structure; the library copies what it keeps. The one object of
+ * the library is rl_limiter. Texts it returns are not to be freed: each function says how long
+ * they last.
+ *
+ *
+ * THREADS
+ *
+ * Any thread may call any function on any limiter at any time, but rl_close() ends its limiter.
+ * Calls on one store wait for each other inside a process, at most until their deadline
+ * (busy_timeout_ms). No function may be called from a signal handler. During a call most signals
+ * of the thread are held back, at most until the call's deadline: all but SIGSEGV, SIGBUS, SIGFPE,
+ * SIGILL, SIGTRAP, SIGSYS and SIGABRT. siglongjmp() out of a handler of those is not supported.
+ * Panics inside the library are caught and become RL_EINTERNAL. Nothing is ever printed.
+ *
+ *
+ * PROCESSES AND FORK
+ *
+ * Any number of processes, of any language, may use one store file. A process that is killed at
+ * any moment loses no hit that was answered; after a power cut the last moments may be missing.
+ *
+ * After fork() parent and child both go on with the limiters they have, with exact counts; a
+ * server may open in its master and hit in its workers. fork() may wait for a hit in progress, a
+ * checkpoint included. The first hit after it costs about half a millisecond more.
+ *
+ * After clone() or _Fork() without exec, which run no fork handlers, every call that needs a store
+ * returns RL_EFORK and rl_close() does nothing. Such a child shares its parent's locks: if the
+ * parent dies inside a hit, everyone else waits until the child execs or exits. Never call the
+ * library from the child of vfork(). posix_spawn(), system() and popen() are safe.
+ *
+ * A store in `:memory:` is copied by fork(), like other memory.
+ *
+ *
+ * THE HOST'S OWN SQLITE
+ *
+ * The library brings its own SQLite, of which no symbol is visible. The host may use another copy
+ * (Python's sqlite3, PHP's PDO) on the store file, reading or writing, in the same process too:
+ * the library's locks belong to its open file descriptions, and it closes no descriptor of a store
+ * file. What that demands of the host:
+ *
+ *  - While the host holds a write transaction on the file, calls in the same process wait for it
+ *    and return RL_EBUSY at their deadline: never call ratelite inside your own transaction on
+ *    the store. A read transaction blocks nothing.
+ *  - Its SQLite should be 3.51.3 or newer: older ones have a fault of their own with a WAL.
+ *  - Two or more copies of SQLite of the host itself on the file stay unsafe among themselves.
+ *  - Where the kernel has no open-file-description locks (Linux before 3.15; rl_info() says
+ *    "locks":"posix"), the host must leave the file alone while the library uses it: there, any
+ *    close() of any descriptor of the file drops the library's locks.
+ *
+ *
+ * FILES
+ *
+ * Beside the store stand its -wal and -shm: all three belong together; copy a store in use with
+ * `sqlite3 limits.db ".backup copy.db"`, never with cp. The directory must be writable. Only local
+ * filesystems: NFS, SMB, FUSE and the like are refused. A store that is deleted or replaced under
+ * a running process is noticed within a second.
+ *
+ * The library keeps up to 5 descriptors a store, and 1 a file that it refused, open until the
+ * process exits or forks. Do not close descriptors that you did not open. Doing so after the last
+ * rl_close() on a store, as a daemon does, is survived; under a limiter in use it is not.
+ *
+ * The library stays mapped after dlclose().
+ *
+ *
+ * TIME
+ *
+ * Time is the host's wall clock in milliseconds, or what the caller gives. If the clock steps
+ * back, the older window is still there and goes on counting; nobody is denied for longer than one
+ * window.
+ */

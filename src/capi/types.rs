@@ -1,0 +1,279 @@
+//! The C ABI's constants and structures. The documentation here is the header's.
+
+use std::ffi::{c_char, c_int};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::options::{MAX_BUSY_TIMEOUT, Options};
+use crate::outcome::Outcome;
+
+/// The number of the ABI that this header describes. `rl_abi_version()` gives that of the library
+/// that is loaded: when they differ, do not call anything else.
+pub const RL_ABI_VERSION: c_int = 1;
+
+/// For `now_ms`: the system clock, read under the lock that orders the hits.
+pub const RL_NOW: i64 = -1;
+
+/// The largest limit, cost and count: 2^53 - 1.
+pub const RL_MAX_UNITS: i64 = 9007199254740991;
+
+/// Success.
+pub const RL_OK: c_int = 0;
+/// An argument is NULL, out of its range or of the wrong form. Mend the call.
+pub const RL_EINVAL: c_int = -1;
+/// The policy text does not parse; the message names line and column.
+pub const RL_EPOLICY: c_int = -2;
+/// The policy has no rule of that name, no rule was named where there are several, or no rule fits
+/// the route.
+pub const RL_ENORULE: c_int = -3;
+/// Others held the store until `busy_timeout_ms` had passed. Trying again later may succeed.
+pub const RL_EBUSY: c_int = -4;
+/// The disk or the quota is full. Mends itself when there is space again.
+pub const RL_EFULL: c_int = -5;
+/// Reading or writing the store failed: a broken disk, a file-size limit, a vanished directory.
+pub const RL_EIO: c_int = -6;
+/// The system refused access to the store, or to its directory, where -wal and -shm must stand.
+pub const RL_EPERM: c_int = -7;
+/// The store, or the row that was asked for, is damaged.
+pub const RL_ECORRUPT: c_int = -8;
+/// What stands at the path is not a ratelite store, is of a newer format, has a second name (hard
+/// link), or is no regular file. It was left as it was.
+pub const RL_ENOTSTORE: c_int = -9;
+/// This process was made by clone() or _Fork(), so it must not use the stores it inherited.
+pub const RL_EFORK: c_int = -10;
+/// No file descriptor is free.
+pub const RL_EMFILE: c_int = -11;
+/// No memory is left.
+pub const RL_ENOMEM: c_int = -12;
+/// A store server cannot be reached. Stores in files never return it.
+pub const RL_EUNAVAILABLE: c_int = -13;
+/// A bug in ratelite was caught. Please report the message.
+pub const RL_EINTERNAL: c_int = -14;
+
+/// A switch of rl_options: as the option's documentation says.
+pub const RL_DEFAULT: i64 = 0;
+/// A switch of rl_options: on.
+pub const RL_ON: i64 = 1;
+/// A switch of rl_options: off.
+pub const RL_OFF: i64 = 2;
+
+/// `durability` of rl_options. Every value is accepted; this version commits each hit to the file
+/// before it answers, whichever is asked for, and `rl_info` says so.
+pub const RL_DURABLE_DEFAULT: i64 = 0;
+/// A hit is in the file before it is answered.
+pub const RL_DURABLE_HIT: i64 = 1;
+/// A hit is in the file at most one interval after it was answered.
+pub const RL_DURABLE_INTERVAL: i64 = 2;
+
+/// `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (epoch seconds), in this
+/// order, then `Retry-After` if the hit was denied and waiting helps.
+pub const RL_HEADERS_X: c_int = 0;
+/// As GitHub's API sends them: lower case, with `x-ratelimit-used` (units spent) and
+/// `x-ratelimit-resource` (the rule's name).
+pub const RL_HEADERS_GITHUB: c_int = 1;
+/// `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10. The draft still
+/// changes: this style follows it and is not covered by the ABI number.
+pub const RL_HEADERS_IETF: c_int = 2;
+
+/// The answer of rl_hit, rl_status and rl_refund. It describes the limit that decides: on a denial
+/// the first refusing limit that can never fit the cost, else the refusing one whose window ends
+/// last; on an allowance the one with the least remaining; the first at a tie. All zero after a
+/// failed call, which reads as "denied".
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct rl_result {
+    /// 1: allowed; 0: denied. For rl_status and rl_refund: whether a hit of cost 1 would be.
+    pub allowed: i64,
+    /// Units that the deciding limit grants a window, 0 to RL_MAX_UNITS.
+    pub limit: i64,
+    /// Units asked for in its window, denied ones and this hit included. It stops at RL_MAX_UNITS.
+    pub count: i64,
+    /// Units left in its window after this call, 0 to `limit`.
+    pub remaining: i64,
+    /// End of its window in epoch seconds, rounded up. At that time the next window is open.
+    pub reset_at: i64,
+    /// Seconds to wait: 0 if allowed; -1 if no wait helps, as the cost is above the limit; else 1
+    /// or more, after which the same hit is allowed if nobody else was faster.
+    pub retry_after: i64,
+    /// Start of its window, milliseconds since the epoch.
+    pub window_start_ms: i64,
+    /// Length of its window in milliseconds: for `month` that of this month.
+    pub window_ms: i64,
+    /// The time the decision was made for, milliseconds since the epoch.
+    pub now_ms: i64,
+    /// Index of the rule in the policy, from 0; rl_rule_name() gives its name.
+    pub rule: i64,
+    /// Index of the deciding limit in the rule, from 0.
+    pub limit_index: i64,
+    /// 0.
+    pub reserved: [i64; 5],
+}
+
+/// How a limiter uses its store. 0 means the default everywhere, so begin with
+/// `rl_options options = {0}; options.struct_size = sizeof options;` (in C++ `= {}`) and set what
+/// you need. Everything pointed to is copied during rl_open().
+///
+/// Options belong to the limiter, except file_mode and key_secret, which the store's creator
+/// decides.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types)]
+pub struct rl_options {
+    /// sizeof(rl_options). A smaller one of an older header is fine, a larger one of a newer
+    /// header too if what this library does not know is 0. Below 8 or above 4096: RL_EINVAL.
+    pub struct_size: u64,
+    /// The longest that a call waits for others, in milliseconds: 1 to 60000; larger values count
+    /// as 60000; -1: do not wait. Default 1000.
+    pub busy_timeout_ms: i64,
+    /// RL_DURABLE_DEFAULT, RL_DURABLE_HIT or RL_DURABLE_INTERVAL.
+    pub durability: i64,
+    /// The interval of RL_DURABLE_INTERVAL in milliseconds, 1 to 60000. Default 100.
+    pub flush_interval_ms: i64,
+    /// RL_ON (default): a hit that adds a row removes up to two expired ones, so that a store
+    /// needs no cron job. RL_OFF: only rl_prune() removes rows.
+    pub auto_prune: i64,
+    /// RL_ON (default): the process keeps the file open after the last rl_close(), so that the
+    /// next rl_open() costs about a microsecond. RL_OFF: the last rl_close() checkpoints and
+    /// removes -wal and -shm.
+    pub keep_open: i64,
+    /// RL_ON: each allowed hit is also a row of the table api_calls (time, rule, key, cost),
+    /// committed with the count. Default RL_OFF.
+    pub audit: i64,
+    /// Reserved for moving a damaged store aside: RL_DEFAULT or RL_OFF. RL_ON is RL_EINVAL.
+    pub recover_corrupt: i64,
+    /// How long rows of api_calls are kept, in seconds, 1 to 315360000 (ten years). Default:
+    /// 2592000 (30 days) where audit is on; where it is off too, this limiter prunes no such rows.
+    pub audit_retention_s: i64,
+    /// Permission bits of a file that rl_open() creates, whatever the umask: read and write bits
+    /// only, the owner's among them. Default 0600.
+    pub file_mode: i64,
+    /// Reserved for a later storage mode, 0 to 2^32. It has no effect in this version.
+    pub table_slots: i64,
+    /// If not NULL: keys are stored as HMAC-SHA-256 under this secret, so that no key can be read
+    /// from the file. The creator of the store decides; another secret, or none, is RL_EINVAL.
+    pub key_secret: *const c_char,
+    /// Length of key_secret in bytes, at least 1 if it is not NULL. Use 32 random bytes.
+    pub key_secret_len: u64,
+}
+
+pub(super) const ALL_DEFAULTS: rl_options = rl_options {
+    struct_size: 0,
+    busy_timeout_ms: 0,
+    durability: 0,
+    flush_interval_ms: 0,
+    auto_prune: 0,
+    keep_open: 0,
+    audit: 0,
+    recover_corrupt: 0,
+    audit_retention_s: 0,
+    file_mode: 0,
+    table_slots: 0,
+    key_secret: std::ptr::null(),
+    key_secret_len: 0,
+};
+
+impl rl_options {
+    /// The options that these numbers mean; `key_secret` was read by the caller.
+    pub(super) fn checked(&self, key_secret: Option<&[u8]>) -> Result<Options> {
+        let defaults = Options::default();
+        in_range("durability", self.durability, RL_DURABLE_DEFAULT..=RL_DURABLE_INTERVAL)?;
+        in_range("flush_interval_ms", self.flush_interval_ms, 0..=60_000)?;
+        in_range("table_slots", self.table_slots, 0..=1 << 32)?;
+        if switch("recover_corrupt", self.recover_corrupt, false)? {
+            return Err(Error::invalid("recover_corrupt is not in this version: leave it off"));
+        }
+        Ok(Options {
+            busy_timeout: match self.busy_timeout_ms {
+                0 => defaults.busy_timeout,
+                -1 => Duration::ZERO,
+                given => {
+                    in_range("busy_timeout_ms", given, 1..=i64::MAX)?;
+                    Duration::from_millis(given.unsigned_abs()).min(MAX_BUSY_TIMEOUT)
+                }
+            },
+            auto_prune: switch("auto_prune", self.auto_prune, defaults.auto_prune)?,
+            keep_open: switch("keep_open", self.keep_open, defaults.keep_open)?,
+            audit: switch("audit", self.audit, defaults.audit)?,
+            audit_retention: match self.audit_retention_s {
+                0 => None,
+                given => {
+                    in_range("audit_retention_s", given, 1..=315_360_000)?;
+                    Some(Duration::from_secs(given.unsigned_abs()))
+                }
+            },
+            file_mode: match self.file_mode {
+                0 => defaults.file_mode,
+                given => u32::try_from(given)
+                    .map_err(|_| Error::invalid(format!("file_mode {given} is out of range")))?,
+            },
+            key_secret: key_secret.map(<[u8]>::to_vec),
+        })
+    }
+}
+
+fn in_range(name: &str, given: i64, range: std::ops::RangeInclusive<i64>) -> Result<()> {
+    if range.contains(&given) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "option {name} is {given}: give {} to {}",
+        range.start(),
+        range.end()
+    )))
+}
+
+fn switch(name: &str, given: i64, default: bool) -> Result<bool> {
+    match given {
+        RL_DEFAULT => Ok(default),
+        RL_ON => Ok(true),
+        RL_OFF => Ok(false),
+        _ => Err(Error::invalid(format!(
+            "option {name} is {given}: give RL_DEFAULT (0), RL_ON (1) or RL_OFF (2)"
+        ))),
+    }
+}
+
+impl From<Outcome> for rl_result {
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            allowed: outcome.allowed.into(),
+            limit: outcome.limit,
+            count: outcome.count,
+            remaining: outcome.remaining,
+            reset_at: outcome.reset_at,
+            retry_after: outcome.retry_after,
+            window_start_ms: outcome.window_start_ms,
+            window_ms: outcome.window_ms,
+            now_ms: outcome.now_ms,
+            rule: outcome.rule as i64,
+            limit_index: outcome.limit_index as i64,
+            reserved: [0; 5],
+        }
+    }
+}
+
+impl TryFrom<&rl_result> for Outcome {
+    type Error = Error;
+
+    fn try_from(result: &rl_result) -> Result<Self> {
+        let foreign = || Error::invalid("the result is not one that a limiter has filled");
+        let index = |number: i64| usize::try_from(number).map_err(|_| foreign());
+        if !matches!(result.allowed, 0 | 1) || result.reserved != [0; 5] {
+            return Err(foreign());
+        }
+        Ok(Self {
+            allowed: result.allowed == 1,
+            limit: result.limit,
+            count: result.count,
+            remaining: result.remaining,
+            reset_at: result.reset_at,
+            retry_after: result.retry_after,
+            window_start_ms: result.window_start_ms,
+            window_ms: result.window_ms,
+            now_ms: result.now_ms,
+            rule: index(result.rule)?,
+            limit_index: index(result.limit_index)?,
+        })
+    }
+}

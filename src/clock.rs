@@ -1,0 +1,38 @@
+//! The host's wall clock.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::error::{Code, Error, Result};
+use crate::window::Time;
+
+/// The time that a decision is made for.
+#[derive(Clone, Copy)]
+pub(crate) enum When {
+    /// What the clock says at the moment of the decision.
+    Now,
+    /// What the caller says.
+    At(Time),
+}
+
+impl When {
+    /// Asked for *after* the lock that orders the decisions is held: a wait can cross the end of a
+    /// window, and a time from before it would be counted in the old one.
+    pub(crate) fn resolve(self) -> Result<Time> {
+        match self {
+            Self::Now => now(),
+            Self::At(time) => Ok(time),
+        }
+    }
+}
+
+/// The wall clock, in whole milliseconds.
+pub(crate) fn now() -> Result<Time> {
+    let out_of_range = || {
+        Error::new(Code::Invalid, "the system clock is outside 1970 to 9998; set it, or give now_ms")
+    };
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| out_of_range())?;
+    i64::try_from(since_epoch.as_millis())
+        .ok()
+        .and_then(|millis| Time::from_millis(millis).ok())
+        .ok_or_else(out_of_range)
+}

@@ -1,0 +1,73 @@
+//! What a limiter can be told when it is opened.
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+/// The longest that a call may be told to wait for a store.
+pub(crate) const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(60);
+
+const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(1);
+const DEFAULT_AUDIT_RETENTION: Duration = Duration::from_secs(30 * 86_400);
+const DEFAULT_FILE_MODE: u32 = 0o600;
+
+/// How a [`Limiter`](crate::Limiter) uses its store. Start from `Options::default()`.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// The longest that one call waits for others that hold the store: 1 s unless set, at most
+    /// 60 s; zero means that it does not wait.
+    pub busy_timeout: Duration,
+    /// Whether hits remove a few expired rows by themselves. On unless set.
+    pub auto_prune: bool,
+    /// Whether the process keeps the store open after its last limiter was dropped. On unless set:
+    /// opening it again then costs a microsecond. Off, the last one checkpoints and removes
+    /// `-wal` and `-shm`.
+    pub keep_open: bool,
+    /// Whether each allowed hit is also a row of `api_calls`. Off unless set.
+    pub audit: bool,
+    /// How long those rows are kept before pruning takes them. Unless set it is 30 days where
+    /// `audit` is on; where it is off too, this limiter leaves the rows of others alone.
+    pub audit_retention: Option<Duration>,
+    /// The permission bits of a store that is created, whatever the umask: 0600 unless set. The
+    /// owner must be able to read and write.
+    pub file_mode: u32,
+    /// If set, the store keeps HMAC-SHA-256 values under this secret instead of keys. Decided by
+    /// whoever creates the store; a store made with another secret, or none, is refused.
+    pub key_secret: Option<Vec<u8>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            busy_timeout: DEFAULT_BUSY_TIMEOUT,
+            auto_prune: true,
+            keep_open: true,
+            audit: false,
+            audit_retention: None,
+            file_mode: DEFAULT_FILE_MODE,
+            key_secret: None,
+        }
+    }
+}
+
+impl Options {
+    /// How old an audit row must be for this limiter to prune it; `None`: it prunes none.
+    pub(crate) fn effective_audit_retention(&self) -> Option<Duration> {
+        self.audit_retention.or(self.audit.then_some(DEFAULT_AUDIT_RETENTION))
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        let owner_access = 0o600;
+        if self.busy_timeout > MAX_BUSY_TIMEOUT {
+            return Err(Error::invalid("busy_timeout is over 60 seconds"));
+        }
+        if self.file_mode & !0o666 != 0 || self.file_mode & owner_access != owner_access {
+            return Err(Error::invalid(format!(
+                "file_mode {:o} is not a mode of a store: give read and write bits, 600 among them",
+                self.file_mode
+            )));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! Files by identity, and a descriptor of a store file that is never closed by accident.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::parked;
+
+/// What tells one file from another, whatever its names: device and inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+/// What `stat` says of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct FileFacts {
+    pub(crate) id: FileId,
+    pub(crate) links: u64,
+    kind: libc::mode_t,
+}
+
+impl FileFacts {
+    fn of(stat: &libc::stat) -> Self {
+        Self {
+            id: FileId { device: stat.st_dev as u64, inode: stat.st_ino as u64 },
+            links: stat.st_nlink as u64,
+            kind: stat.st_mode & libc::S_IFMT,
+        }
+    }
+
+    pub(crate) fn is_regular(&self) -> bool {
+        self.kind == libc::S_IFREG
+    }
+
+    /// What the file is, in words.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match self.kind {
+            libc::S_IFREG => "a regular file",
+            libc::S_IFDIR => "a directory",
+            libc::S_IFLNK => "a symbolic link",
+            libc::S_IFIFO => "a FIFO",
+            libc::S_IFSOCK => "a socket",
+            _ => "a device",
+        }
+    }
+}
+
+/// The facts of what a path names, symbolic links followed.
+pub(crate) fn stat(path: &Path) -> io::Result<FileFacts> {
+    let path = c_path(path)?;
+    facts_from(|stat| {
+        // SAFETY: a NUL-terminated path and room for one `stat`.
+        unsafe { libc::stat(path.as_ptr(), stat) }
+    })
+}
+
+/// The facts of the name itself, a symbolic link included.
+pub(crate) fn lstat(path: &Path) -> io::Result<FileFacts> {
+    lstat_c(&c_path(path)?)
+}
+
+pub(super) fn lstat_c(path: &CStr) -> io::Result<FileFacts> {
+    facts_from(|stat| {
+        // SAFETY: a NUL-terminated path and room for one `stat`.
+        unsafe { libc::lstat(path.as_ptr(), stat) }
+    })
+}
+
+pub(super) fn fstat(fd: RawFd) -> io::Result<FileFacts> {
+    facts_from(|stat| {
+        // SAFETY: any number is allowed as descriptor; room for one `stat`.
+        unsafe { libc::fstat(fd, stat) }
+    })
+}
+
+fn facts_from(call: impl FnOnce(*mut libc::stat) -> libc::c_int) -> io::Result<FileFacts> {
+    let mut stat = MaybeUninit::<libc::stat>::uninit();
+    if call(stat.as_mut_ptr()) != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call returned 0, so it filled the structure.
+    Ok(FileFacts::of(&unsafe { stat.assume_init() }))
+}
+
+/// The name of the filesystem that holds `path`, when it is one whose locks or shared mappings do
+/// not reach every process that can open the file.
+pub(crate) fn remote_filesystem(path: &Path) -> io::Result<Option<&'static str>> {
+    let path = c_path(path)?;
+    let mut facts = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: a NUL-terminated path and room for one `statfs`.
+    if unsafe { libc::statfs(path.as_ptr(), facts.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: statfs returned 0, so it filled the structure.
+    let magic = unsafe { facts.assume_init() }.f_type as u64 & 0xFFFF_FFFF;
+    Ok(REMOTE_FILESYSTEMS.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name))
+}
+
+/// From statfs(2) and linux/magic.h. FUSE stands here since virtiofs and sshfs report themselves so,
+/// and virtiofs loses writes without an error.
+const REMOTE_FILESYSTEMS: [(u64, &str); 14] = [
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFF53_4D42, "CIFS"),
+    (0xFE53_4D42, "SMB2"),
+    (0x0102_1997, "9P"),
+    (0x6573_5546, "FUSE"),
+    (0x00C3_6400, "Ceph"),
+    (0x5346_414F, "AFS"),
+    (0x7375_7245, "Coda"),
+    (0x7461_636F, "OCFS2"),
+    (0x0116_1970, "GFS2"),
+    (0x0BD0_0BD0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x786F_4256, "VirtualBox shared folders"),
+];
+
+pub(super) fn c_path(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
+}
+
+/// An open descriptor of a store file, or of a file that turned out not to be one. Dropping it
+/// parks the descriptor: closing it would drop every POSIX lock that the host holds on the file.
+pub(crate) struct StoreFile {
+    fd: RawFd,
+}
+
+impl StoreFile {
+    /// Opens a file for reading and writing; a parked descriptor of it is used again.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let flags = libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+        let fd = parked::open(&c_path(path)?, flags, 0)?;
+        parked::note_locking(fd);
+        Ok(Self { fd })
+    }
+
+    /// Takes over a descriptor that [`super::create`] has just made.
+    pub(super) fn adopt(fd: RawFd) -> Self {
+        parked::adopt(fd);
+        Self { fd }
+    }
+
+    pub(super) fn fd(&self) -> RawFd {
+        self.fd
+    }
+
+    pub(crate) fn facts(&self) -> io::Result<FileFacts> {
+        fstat(self.fd)
+    }
+
+    /// Fills `buffer` from the start of the file; fewer bytes when the file is shorter.
+    pub(crate) fn read_start(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let rest = &mut buffer[filled..];
+            // SAFETY: `rest` is writable for its length; the descriptor is ours until drop.
+            let got = unsafe {
+                libc::pread(self.fd, rest.as_mut_ptr().cast(), rest.len(), filled as libc::off_t)
+            };
+            match got {
+                0 => break,
+                n if n > 0 => filled += n as usize,
+                _ => {
+                    let error = io::Error::last_os_error();
+                    if error.kind() != io::ErrorKind::Interrupted {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(filled)
+    }
+}
+
+impl Drop for StoreFile {
+    fn drop(&mut self) {
+        parked::give_back(self.fd);
+    }
+}

@@ -1,0 +1,87 @@
+//! Record locks that belong to the open file description, where the kernel has them.
+//!
+//! A POSIX lock belongs to the process and is dropped by any `close()` of any descriptor of its
+//! file, by anyone in the process. A lock of the open file description (Linux 3.15) is not, and it
+//! conflicts with the POSIX locks of the same process, so two copies of SQLite in one process
+//! exclude each other.
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Which locks this process takes on stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockKind {
+    /// Of the open file description: the host may use its own SQLite on the store.
+    OpenFileDescription,
+    /// Of the process: the host must not open the store file by any other way than this library.
+    Posix,
+}
+
+const UNKNOWN: u8 = 0;
+const OFD: u8 = 1;
+const POSIX: u8 = 2;
+static KIND: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// The kind in force. The first call asks the kernel, by a question on `fd` that changes nothing.
+pub(super) fn kind(fd: RawFd) -> LockKind {
+    match KIND.load(Ordering::Relaxed) {
+        OFD => LockKind::OpenFileDescription,
+        POSIX => LockKind::Posix,
+        _ => {
+            let kind = probe(fd);
+            let code = if kind == LockKind::OpenFileDescription { OFD } else { POSIX };
+            KIND.store(code, Ordering::Relaxed);
+            kind
+        }
+    }
+}
+
+/// The kind in force, if a lock was asked for yet.
+pub(crate) fn kind_in_force() -> Option<LockKind> {
+    match KIND.load(Ordering::Relaxed) {
+        OFD => Some(LockKind::OpenFileDescription),
+        POSIX => Some(LockKind::Posix),
+        _ => None,
+    }
+}
+
+fn probe(fd: RawFd) -> LockKind {
+    if cfg!(feature = "test-posix-locks") {
+        return LockKind::Posix;
+    }
+    let mut question = range(libc::F_RDLCK as libc::c_short, 0, 1);
+    // SAFETY: F_OFD_GETLK reads and writes the `flock` on this stack.
+    if unsafe { libc::fcntl(fd, libc::F_OFD_GETLK, &raw mut question) } == 0 {
+        LockKind::OpenFileDescription
+    } else {
+        LockKind::Posix
+    }
+}
+
+/// Takes a shared lock of the open file description on `length` bytes from `start`, without
+/// waiting. False when it cannot be had.
+pub(super) fn try_share(fd: RawFd, start: i64, length: i64) -> bool {
+    let mut wanted = range(libc::F_RDLCK as libc::c_short, start, length);
+    // SAFETY: F_OFD_SETLK reads the `flock` on this stack.
+    unsafe { libc::fcntl(fd, libc::F_OFD_SETLK, &raw mut wanted) == 0 }
+}
+
+/// Gives up every lock of the open file description behind `fd`. With POSIX locks it does nothing:
+/// that would drop the host's locks too, and SQLite has given up its own.
+pub(super) fn unlock_all(fd: RawFd) {
+    if kind(fd) == LockKind::OpenFileDescription {
+        let mut all = range(libc::F_UNLCK as libc::c_short, 0, 0);
+        // SAFETY: F_OFD_SETLK reads the `flock` on this stack.
+        unsafe { libc::fcntl(fd, libc::F_OFD_SETLK, &raw mut all) };
+    }
+}
+
+fn range(kind: libc::c_short, start: i64, length: i64) -> libc::flock {
+    libc::flock {
+        l_type: kind,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: start,
+        l_len: length,
+        l_pid: 0, // OFD locks demand it
+    }
+}

@@ -1,0 +1,271 @@
+//! One store's connection, shared by every limiter of the process that uses it: opened when it is
+//! needed, closed before a fork, opened anew when the file was replaced.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::failure::Failure;
+use super::first_open;
+use super::meta::{Meta, Settings};
+use crate::deadline::Deadline;
+use crate::error::{Code, Error, Result};
+use crate::os::anchor::Anchor;
+use crate::os::call::Call;
+use crate::os::file::{self, FileId};
+use crate::os::fork;
+use crate::os::mutex::{Mutex, OwnedGuard};
+
+/// SQLite does not notice in WAL mode that its file was deleted or replaced; we look this often.
+const LOOK_AT_FILE_EVERY: Duration = Duration::from_millis(500);
+
+pub(super) struct SharedConnection {
+    place: Place,
+    settings: Settings,
+    state: Arc<Mutex<State>>,
+    /// How many limiters use it; changed under the registry's lock.
+    handles: AtomicUsize,
+}
+
+enum Place {
+    Memory,
+    File(PathBuf),
+}
+
+/// What is behind the lock: at most one connection, so that SQLite's and the kernel's ideas of who
+/// holds which lock agree.
+pub(super) struct State {
+    open: Option<Open>,
+    anchor: Option<Anchor>,
+}
+
+struct Open {
+    connection: Connection,
+    meta: Meta,
+    /// `None` for a store in memory.
+    file: Option<OpenFile>,
+}
+
+struct OpenFile {
+    id: FileId,
+    /// When the path was last compared with the file; `None`: compare at the next use.
+    looked_at: Option<Instant>,
+}
+
+impl SharedConnection {
+    pub(super) fn to_file(path: PathBuf, settings: Settings) -> Self {
+        Self::new(Place::File(path), settings, None)
+    }
+
+    pub(super) fn in_memory(settings: Settings) -> Result<Self> {
+        let opened = first_open::in_memory(&settings).and_then(|connection| {
+            let meta = Meta::read(&connection)?;
+            Ok(Open { connection, meta, file: None })
+        });
+        let open = opened.map_err(|failure| failure.describe(MEMORY))?;
+        Ok(Self::new(Place::Memory, settings, Some(open)))
+    }
+
+    fn new(place: Place, settings: Settings, open: Option<Open>) -> Self {
+        let state = Arc::new(Mutex::new(State { open, anchor: None }));
+        Self { place, settings, state, handles: AtomicUsize::new(0) }
+    }
+
+    /// The store's name, for messages.
+    pub(super) fn name(&self) -> std::borrow::Cow<'_, str> {
+        match &self.place {
+            Place::Memory => MEMORY.into(),
+            Place::File(path) => path.to_string_lossy(),
+        }
+    }
+
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Memory => None,
+            Place::File(path) => Some(path),
+        }
+    }
+
+    /// Runs `attempt` on the connection, again and again while others are in its way, until the
+    /// deadline. Between two tries the connection is free, for other threads and for a fork.
+    pub(super) fn with<T>(
+        &self,
+        deadline: &Deadline,
+        mut attempt: impl FnMut(&Connection, &Meta) -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
+        let _call = Call::enter(deadline)?;
+        loop {
+            match self.try_once(deadline, &mut attempt)? {
+                Ok(value) => return Ok(value),
+                Err(failure) if failure.is_busy() && deadline.pause() => {}
+                Err(failure) => return Err(failure.describe(&self.name())),
+            }
+        }
+    }
+
+    fn try_once<T>(
+        &self,
+        deadline: &Deadline,
+        attempt: &mut impl FnMut(&Connection, &Meta) -> std::result::Result<T, Failure>,
+    ) -> Result<std::result::Result<T, Failure>> {
+        let mut state = self.lock(deadline)?;
+        let open = match self.opened(&mut state, deadline) {
+            Ok(open) => open,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let outcome = attempt(&open.connection, &open.meta);
+        let is_broken = !open.connection.is_autocommit()
+            || outcome.as_ref().is_err_and(Failure::breaks_connection);
+        if is_broken && open.file.is_some() {
+            state.open = None;
+        }
+        Ok(outcome)
+    }
+
+    /// The state, once no fork is waiting for it.
+    fn lock(&self, deadline: &Deadline) -> Result<crate::os::mutex::Guard<'_, State>> {
+        loop {
+            if !fork::is_under_way() {
+                let state = self.state.lock(deadline).ok_or_else(|| self.busy(deadline))?;
+                // A fork may have begun to wait while this thread did.
+                if !fork::is_under_way() {
+                    return Ok(state);
+                }
+            }
+            if !deadline.pause() {
+                return Err(self.busy(deadline));
+            }
+        }
+    }
+
+    fn busy(&self, deadline: &Deadline) -> Error {
+        Error::new(
+            Code::Busy,
+            format!(
+                "store \"{}\": this process's other threads, or a fork, kept it for {} ms; raise \
+                 busy_timeout_ms",
+                self.name(),
+                deadline.patience().as_millis()
+            ),
+        )
+    }
+
+    fn opened<'a>(
+        &self,
+        state: &'a mut State,
+        deadline: &Deadline,
+    ) -> std::result::Result<&'a Open, Failure> {
+        let Place::File(path) = &self.place else {
+            return state.open.as_ref().ok_or_else(|| missing().into());
+        };
+        if state.open.as_mut().is_some_and(|open| open.was_replaced(path)) {
+            state.open = None;
+            state.anchor = None;
+        }
+        if state.open.is_none() {
+            state.open = Some(self.open_file(path, deadline)?);
+            if !state.anchor.as_ref().is_some_and(|anchor| anchor.fits(path)) {
+                state.anchor = Anchor::take(path);
+            }
+        }
+        state.open.as_ref().ok_or_else(|| missing().into())
+    }
+
+    fn open_file(&self, path: &Path, deadline: &Deadline) -> std::result::Result<Open, Failure> {
+        let id = first_open::ensure_file(path, &self.settings)?;
+        let (connection, meta) = first_open::connect(path, &self.settings, deadline)?;
+        let file = Some(OpenFile { id, looked_at: Some(Instant::now()) });
+        Ok(Open { connection, meta, file })
+    }
+
+    /// Whether the connection is open on this very file.
+    pub(super) fn is_open_on(&self, id: FileId) -> bool {
+        let state = self.state.lock_unbounded();
+        state.open_file().is_some_and(|file| file.id == id)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.state.lock_unbounded().open.is_some()
+    }
+
+    /// Whether this path leads to the file that the connection is open on, as its own path does.
+    pub(super) fn names(&self, path: &Path) -> bool {
+        match (self.path().map(file::stat), file::stat(path)) {
+            (Some(Ok(own)), Ok(other)) => own.id == other.id,
+            _ => false,
+        }
+    }
+
+    /// Lets the next use see whether the file was replaced, however short ago the last look was.
+    pub(super) fn look_at_file_again(&self) {
+        if let Some(file) = self.state.lock_unbounded().open_file_mut() {
+            file.looked_at = None;
+        }
+    }
+
+    /// Counts one more limiter on this connection, and says how many there are.
+    pub(super) fn add_handle(&self) -> usize {
+        self.handles.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Counts one limiter less, and says how many are left.
+    pub(super) fn remove_handle(&self) -> usize {
+        self.handles.fetch_sub(1, Ordering::Relaxed) - 1
+    }
+
+    /// Closes as SQLite does when nobody else has the store open: checkpoint, -wal and -shm gone.
+    pub(super) fn close(&self) {
+        let mut state = self.state.lock_unbounded();
+        state.anchor = None;
+        state.close_file();
+    }
+
+    /// Closes the connection and keeps every other thread out until the guard is dropped.
+    pub(super) fn suspend_and_hold(&self) -> OwnedGuard<State> {
+        let mut state = self.state.lock_owned();
+        state.close_file();
+        state
+    }
+}
+
+impl State {
+    fn open_file(&self) -> Option<&OpenFile> {
+        self.open.as_ref()?.file.as_ref()
+    }
+
+    fn open_file_mut(&mut self) -> Option<&mut OpenFile> {
+        self.open.as_mut()?.file.as_mut()
+    }
+
+    /// A store in memory stays: closing it would lose its counters.
+    fn close_file(&mut self) {
+        if self.open_file().is_some() {
+            self.open = None;
+        }
+    }
+
+    /// In a child of fork: the anchor's locks are the parent's.
+    pub(super) fn forget_parent(&mut self) {
+        self.anchor = None;
+    }
+}
+
+impl Open {
+    fn was_replaced(&mut self, path: &Path) -> bool {
+        let Some(file) = &mut self.file else { return false };
+        if file.looked_at.is_some_and(|looked_at| looked_at.elapsed() < LOOK_AT_FILE_EVERY) {
+            return false;
+        }
+        file.looked_at = Some(Instant::now());
+        !file::stat(path).is_ok_and(|facts| facts.id == file.id)
+    }
+}
+
+const MEMORY: &str = ":memory:";
+
+fn missing() -> Error {
+    Error::new(Code::Internal, "the connection is gone; please report this as a bug")
+}

@@ -1,0 +1,306 @@
+//! Opens a store file: never fails in a race, never touches a file that is not ours.
+//!
+//! The order of steps is the point. Who lets SQLite look first has a foreign hot journal rolled
+//! back and a foreign WAL checkpointed and deleted; who sets `journal_mode` and a busy timeout and
+//! hopes loses one open in a hundred when 32 processes race, since SQLite does not wait there.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::failure::Failure;
+use super::meta::{Meta, Settings};
+use super::schema;
+use super::transaction;
+use crate::deadline::Deadline;
+use crate::error::{Code, Error, Result};
+use crate::os::create::create_whole;
+use crate::os::file::{self, FileFacts, FileId, StoreFile};
+use crate::os::fork;
+
+/// SQLite's file header: 100 bytes, the magic first, two numbers of ours.
+const HEADER: usize = 100;
+const MAGIC: &[u8] = b"SQLite format 3\0";
+const USER_VERSION: std::ops::Range<usize> = 60..64;
+const APPLICATION_ID: std::ops::Range<usize> = 68..72;
+
+/// The absolute path of a store, symbolic links resolved; the file itself need not exist.
+pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
+    let failed = |error: io::Error| {
+        let missing = error.kind() == io::ErrorKind::NotFound;
+        let hint = if missing { "its directory does not exist; create it first" } else { "" };
+        open_error(path, &error, hint)
+    };
+    match std::fs::canonicalize(path) {
+        Ok(resolved) => Ok(resolved),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let is_dangling_link = file::lstat(path).is_ok();
+            let (Some(name), false) = (path.file_name(), is_dangling_link) else {
+                let message = "it is a symbolic link to nothing, or names no file";
+                return Err(refusal(path, Code::NotStore, message));
+            };
+            let directory = match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent,
+                _ => Path::new("."),
+            };
+            Ok(std::fs::canonicalize(directory).map_err(failed)?.join(name))
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Makes sure that a store of ours, or an empty file, stands at this resolved path.
+pub(super) fn ensure_file(path: &Path, settings: &Settings) -> Result<FileId> {
+    // A file that is deleted between two of these looks is looked at anew.
+    for _ in 0..100 {
+        match file::lstat(path) {
+            Ok(facts) => {
+                if let Some(id) = inspect(path, &facts)? {
+                    return Ok(id);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => create(path, settings)?,
+            Err(error) => return Err(open_error(path, &error, "")),
+        }
+    }
+    Err(refusal(path, Code::Io, "the file appears and vanishes again"))
+}
+
+/// Refuses what is not a store; `None` when the file has gone meanwhile.
+fn inspect(path: &Path, facts: &FileFacts) -> Result<Option<FileId>> {
+    if !facts.is_regular() {
+        return Err(refusal(path, Code::NotStore, &format!("it is {}", facts.kind_name())));
+    }
+    if facts.links > 1 {
+        return Err(refusal(
+            path,
+            Code::NotStore,
+            "it has a second name (a hard link), under which others would keep another WAL",
+        ));
+    }
+    refuse_remote(path, path)?;
+    // From here on the descriptor is parked, whatever follows: closing it would drop the locks
+    // that the host may hold on its own database.
+    let opened = match StoreFile::open(path) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(open_error(path, &error, "")),
+    };
+    let mut header = [0; HEADER];
+    let length =
+        opened.read_start(&mut header).map_err(|error| open_error(path, &error, ""))?;
+    judge_header(path, &header[..length])?;
+    let id = opened.facts().map_err(|error| open_error(path, &error, ""))?.id;
+    Ok((id == facts.id).then_some(id))
+}
+
+fn judge_header(path: &Path, header: &[u8]) -> Result<()> {
+    if header.is_empty() {
+        return Ok(());
+    }
+    if header.len() < HEADER || !header.starts_with(MAGIC) {
+        return Err(refusal(path, Code::NotStore, "it is not a SQLite database"));
+    }
+    if number(header, APPLICATION_ID) != i64::from(schema::APPLICATION_ID) {
+        return Err(refusal(path, Code::NotStore, "it is another program's database"));
+    }
+    let format = number(header, USER_VERSION);
+    if format > schema::FORMAT {
+        return Err(unknown_format(&path.to_string_lossy(), format));
+    }
+    Ok(())
+}
+
+pub(super) fn unknown_format(store: &str, format: i64) -> Error {
+    Error::new(
+        Code::NotStore,
+        format!(
+            "store \"{store}\" has format {format}, this library knows {}; use a newer library",
+            schema::FORMAT
+        ),
+    )
+}
+
+fn number(header: &[u8], at: std::ops::Range<usize>) -> i64 {
+    header[at].iter().fold(0, |number, byte| number << 8 | i64::from(*byte))
+}
+
+fn create(path: &Path, settings: &Settings) -> Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    refuse_remote(directory, path)?;
+    let image = empty_store(settings)
+        .map_err(|failure| failure.describe(&path.to_string_lossy()))?;
+    match create_whole(path, &image, settings.file_mode) {
+        // False: another process was faster; the caller looks at what it made.
+        Ok(_made) => Ok(()),
+        Err(error) => Err(open_error(path, &error, "cannot create it")),
+    }
+}
+
+fn refuse_remote(existing: &Path, path: &Path) -> Result<()> {
+    match file::remote_filesystem(existing) {
+        Ok(None) => Ok(()),
+        Ok(Some(name)) => Err(refusal(
+            path,
+            Code::Invalid,
+            &format!("it is on {name}, where locks do not reach every process; use a local disk"),
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(open_error(path, &error, "")),
+    }
+}
+
+/// The bytes of a complete store with no counters, already in WAL mode: so the file is ours and
+/// whole from its first moment, and rollback mode never happens.
+fn empty_store(settings: &Settings) -> std::result::Result<Vec<u8>, Failure> {
+    let mut connection = in_memory(settings)?;
+    let mut image = connection.serialize("main")?.to_vec();
+    // The header's write and read version: 2 is WAL.
+    if let Some(versions) = image.get_mut(18..20) {
+        versions.fill(2);
+    }
+    connection.close().map_err(|(_, error)| error)?;
+    Ok(image)
+}
+
+/// A store that lives in this process's memory.
+pub(super) fn in_memory(settings: &Settings) -> std::result::Result<Connection, Failure> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_MEMORY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(":memory:", flags)?;
+    configure(&mut connection)?;
+    transaction::write_unchecked(&connection, |connection| make_tables(connection, settings))?;
+    Ok(connection)
+}
+
+/// Opens the file with SQLite. Each step is tried again while others are in the way, but not while
+/// a fork waits for this store: then the whole opening is tried again after the fork.
+pub(super) fn connect(
+    path: &Path,
+    settings: &Settings,
+    deadline: &Deadline,
+) -> std::result::Result<(Connection, Meta), Failure> {
+    // No CREATE: the file stands there, or was deleted this moment. No URI: a path is a path.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let mut connection = patiently(deadline, || Ok(Connection::open_with_flags(path, flags)?))?;
+    configure(&mut connection)?;
+    let application_id =
+        patiently(deadline, || Ok(pragma::<i32>(&connection, "application_id")?))?;
+    if application_id == 0 {
+        patiently(deadline, || fill_empty_file(&connection, path, settings))?;
+    }
+    let mode = patiently(deadline, || Ok(pragma::<String>(&connection, "journal_mode")?))?;
+    if mode != "wal" {
+        patiently(deadline, || {
+            let mode: String = connection
+                .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+            if mode == "wal" {
+                return Ok(());
+            }
+            let message = "SQLite cannot use a write-ahead log here";
+            Err(refusal(path, Code::Io, message).into())
+        })?;
+    }
+    let meta = patiently(deadline, || Meta::read(&connection))?;
+    if meta.format > schema::FORMAT {
+        return Err(unknown_format(&path.to_string_lossy(), meta.format).into());
+    }
+    Ok((connection, meta))
+}
+
+fn patiently<T>(
+    deadline: &Deadline,
+    mut step: impl FnMut() -> std::result::Result<T, Failure>,
+) -> std::result::Result<T, Failure> {
+    loop {
+        match step() {
+            Err(failure) if failure.is_busy() && !fork::is_under_way() && deadline.pause() => {}
+            other => return other,
+        }
+    }
+}
+
+fn configure(connection: &mut Connection) -> std::result::Result<(), Failure> {
+    // Waiting is ours: SQLite's own lets one process win and the others starve.
+    connection.busy_timeout(std::time::Duration::ZERO)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    // What somebody else put into the file must not run here.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // NORMAL: a killed process loses nothing, a power cut at most the last moments.
+    // secure_delete: a pruned key does not linger in free pages.
+    connection.execute_batch(
+        "PRAGMA synchronous = NORMAL;
+         PRAGMA secure_delete = FAST;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA cell_size_check = ON;",
+    )?;
+    Ok(())
+}
+
+/// Somebody made an empty file (or this filesystem can do no better): fills it in rollback mode,
+/// under SQLite's write lock, so that its header is ours as soon as it is not empty.
+fn fill_empty_file(
+    connection: &Connection,
+    path: &Path,
+    settings: &Settings,
+) -> std::result::Result<(), Failure> {
+    transaction::write_unchecked(connection, |connection| {
+        if pragma::<i32>(connection, "application_id")? == schema::APPLICATION_ID {
+            return Ok(());
+        }
+        let tables: i64 =
+            connection.query_one("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        if tables > 0 {
+            return Err(refusal(path, Code::NotStore, "it is another program's database").into());
+        }
+        make_tables(connection, settings)
+    })
+}
+
+fn make_tables(
+    connection: &Connection,
+    settings: &Settings,
+) -> std::result::Result<(), Failure> {
+    connection.execute_batch(schema::SCHEMA)?;
+    connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", schema::FORMAT)?;
+    Meta::write(connection, settings)
+}
+
+fn pragma<T: rusqlite::types::FromSql>(
+    connection: &Connection,
+    name: &str,
+) -> rusqlite::Result<T> {
+    connection.pragma_query_value(None, name, |row| row.get(0))
+}
+
+fn refusal(path: &Path, code: Code, why: &str) -> Error {
+    Error::new(code, format!("cannot use \"{}\" as a store: {why}", path.display()))
+}
+
+fn open_error(path: &Path, error: &io::Error, hint: &str) -> Error {
+    let (code, cure) = match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
+            (Code::Permission, "it and its directory must be readable and writable for this user")
+        }
+        Some(libc::EMFILE | libc::ENFILE) => {
+            (Code::DescriptorsExhausted, "raise the limit of open files (ulimit -n)")
+        }
+        Some(libc::ENOSPC | libc::EDQUOT) => (Code::Full, "free space on its disk"),
+        Some(libc::ENOMEM) => (Code::NoMemory, "free memory"),
+        Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG | libc::ELOOP | libc::EINVAL) => {
+            (Code::Invalid, "give the path of a file in an existing directory")
+        }
+        _ => (Code::Io, "check the disk"),
+    };
+    let hint = if hint.is_empty() { String::new() } else { format!("{hint}: ") };
+    Error::new(code, format!("cannot open store \"{}\": {hint}{error}; {cure}", path.display()))
+}

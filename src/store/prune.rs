@@ -1,0 +1,58 @@
+//! Removing what no limit asks for any more.
+
+use std::time::Duration;
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use super::failure::Failure;
+use super::schema;
+use crate::window::Time;
+
+/// How many rows one slice of pruning removes under the write lock: about a millisecond's work.
+pub(super) const SLICE_ROWS: i64 = 1_000;
+
+/// How many expired rows a hit may remove for each row that it adds: more than one, so that a
+/// store in steady use shrinks to its live rows; few, so that no hit is slow.
+const ROWS_PER_NEW_ROW: i64 = 2;
+
+/// Removes counter rows whose window ended a whole window ago, at most about `at_most` of them, in
+/// the order of their expiry. Returns how many went, and whether there may be more.
+pub(super) fn counters(
+    connection: &Connection,
+    now: Time,
+    at_most: i64,
+) -> Result<(usize, bool), Failure> {
+    let mut end_of_slice = connection.prepare_cached(schema::END_OF_SLICE)?;
+    let mut rows = end_of_slice.query((now.millis(), at_most - 1))?;
+    if let Some(row) = rows.next()? {
+        // Values of any type: a damaged row must not stop the pruning of the others.
+        let value = |column| row.get::<_, Value>(column);
+        let end = (value(0)?, value(1)?, value(2)?, value(3)?);
+        let removed = connection.prepare_cached(schema::PRUNE_SLICE)?.execute(end)?;
+        return Ok((removed, true));
+    }
+    let removed = connection.prepare_cached(schema::PRUNE_REST)?.execute([now.millis()])?;
+    Ok((removed, false))
+}
+
+/// Removes audit rows from before `retention_start_ms`; returns whether there may be more.
+pub(super) fn audit(
+    connection: &Connection,
+    retention_start_ms: i64,
+    at_most: i64,
+) -> Result<bool, Failure> {
+    let removed = connection
+        .prepare_cached(schema::PRUNE_AUDIT_SLICE)?
+        .execute((retention_start_ms, at_most))?;
+    Ok(removed as i64 == at_most)
+}
+
+/// How long a pruner lets the store go between two slices: long enough that somebody who looks
+/// every 20 to 100 µs gets in.
+pub(super) const PAUSE_BETWEEN_SLICES: Duration = Duration::from_micros(200);
+
+/// How many rows a hit removes that added `added` rows: it pays for them.
+pub(super) fn share_of_a_hit(added: usize) -> i64 {
+    added as i64 * ROWS_PER_NEW_ROW
+}

@@ -1,0 +1,154 @@
+//! The stores that this process has open: one connection a file, whatever the number of limiters.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use once_cell::sync::Lazy;
+
+use super::connection::{SharedConnection, State};
+use super::first_open;
+use super::meta::Settings;
+use crate::deadline::Deadline;
+use crate::error::{Code, Error, Result};
+use crate::os::call::Call;
+use crate::os::file::{self, FileId};
+use crate::os::fork::{self, AcrossFork, Held};
+use crate::os::mutex::{Guard, Mutex, OwnedGuard};
+use crate::os::parked;
+
+static REGISTRY: Lazy<Arc<Mutex<Registry>>> = Lazy::new(|| {
+    fork::register_owner(&Owner);
+    Arc::new(Mutex::new(Registry::default()))
+});
+
+#[derive(Default)]
+struct Registry {
+    /// By resolved path. Two paths of one file (a bind mount) lead to one connection.
+    files: HashMap<PathBuf, Arc<SharedConnection>>,
+    /// Stores in memory belong to their limiter, but must hold still over a fork.
+    in_memory: Vec<Weak<SharedConnection>>,
+}
+
+/// The connection to the store at this path, not necessarily open yet. Each needs a [`release`].
+pub(super) fn acquire(
+    path: &Path,
+    settings: Settings,
+    deadline: &Deadline,
+) -> Result<Arc<SharedConnection>> {
+    let _call = Call::enter(deadline)?;
+    let mut registry = lock(deadline)?;
+    let connection = match registry.files.get(path) {
+        // Known under this very name, and no symbolic link by now: no need to resolve it.
+        Some(known) if file::lstat(path).is_ok_and(|facts| facts.is_regular()) => known.clone(),
+        _ => registry.find_or_add(first_open::resolve(path)?, settings)?,
+    };
+    if connection.add_handle() == 1 && !parked::all_intact() {
+        registry.abandon_connections();
+    }
+    connection.look_at_file_again();
+    Ok(connection)
+}
+
+/// Gives a connection back. The last handle closes it, unless the process is to keep it open.
+pub(super) fn release(connection: &Arc<SharedConnection>, keep_open: bool) {
+    let deadline = Deadline::after(crate::options::MAX_BUSY_TIMEOUT);
+    // In a child of clone() there is nothing to give back; past the deadline it just stays open.
+    let Ok(_call) = Call::enter(&deadline) else { return };
+    let Ok(mut registry) = lock(&deadline) else { return };
+    if connection.remove_handle() > 0 || (keep_open && connection.is_open()) {
+        return;
+    }
+    connection.close();
+    registry.files.retain(|_, known| !Arc::ptr_eq(known, connection));
+    registry.in_memory.retain(|known| known.strong_count() > 0);
+}
+
+/// A store in this process's memory, for one limiter.
+pub(super) fn in_memory(settings: Settings, deadline: &Deadline) -> Result<Arc<SharedConnection>> {
+    let _call = Call::enter(deadline)?;
+    let mut registry = lock(deadline)?;
+    let connection = Arc::new(SharedConnection::in_memory(settings)?);
+    connection.add_handle();
+    registry.in_memory.push(Arc::downgrade(&connection));
+    Ok(connection)
+}
+
+fn lock(deadline: &Deadline) -> Result<Guard<'static, Registry>> {
+    REGISTRY.lock(deadline).ok_or_else(|| {
+        Error::new(Code::Busy, "another thread is opening a store, or a fork is under way")
+    })
+}
+
+impl Registry {
+    fn find_or_add(&mut self, path: PathBuf, settings: Settings) -> Result<Arc<SharedConnection>> {
+        if let Some(known) = self.files.get(&path) {
+            return Ok(known.clone());
+        }
+        let same_file = match file::stat(&path) {
+            Ok(facts) => self.open_on(facts.id),
+            Err(_) => None,
+        };
+        let connection = match same_file {
+            Some(known) if known.names(&path) => known.clone(),
+            Some(known) => {
+                return Err(Error::new(
+                    Code::NotStore,
+                    format!(
+                        "store \"{}\" is open in this process as \"{}\", from which it was moved; \
+                         close those limiters first",
+                        path.display(),
+                        known.name()
+                    ),
+                ));
+            }
+            None => Arc::new(SharedConnection::to_file(path.clone(), settings)),
+        };
+        self.files.insert(path, connection.clone());
+        Ok(connection)
+    }
+
+    fn open_on(&self, id: FileId) -> Option<&Arc<SharedConnection>> {
+        self.files.values().find(|known| known.is_open_on(id))
+    }
+
+    /// The host closed descriptors of ours, as a daemon does: closes every connection without
+    /// touching what stands behind those numbers now.
+    fn abandon_connections(&self) {
+        parked::abandon_all();
+        for connection in self.files.values() {
+            connection.close();
+        }
+    }
+}
+
+struct Owner;
+
+impl AcrossFork for Owner {
+    fn close_and_hold(&self) -> Box<dyn Held> {
+        let registry = REGISTRY.lock_owned();
+        if !parked::all_intact() {
+            registry.abandon_connections();
+        }
+        let in_memory = registry.in_memory.iter().filter_map(Weak::upgrade);
+        let mut connections: Vec<_> = registry.files.values().cloned().chain(in_memory).collect();
+        // An alias would be locked twice.
+        connections.sort_by_key(|connection| Arc::as_ptr(connection).addr());
+        connections.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        let stores = connections.iter().map(|known| known.suspend_and_hold()).collect();
+        Box::new(HeldStores { stores, _registry: registry })
+    }
+}
+
+struct HeldStores {
+    stores: Vec<OwnedGuard<State>>,
+    _registry: OwnedGuard<Registry>,
+}
+
+impl Held for HeldStores {
+    fn forget_parent(&mut self) {
+        for store in &mut self.stores {
+            store.forget_parent();
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The store's SQL: every statement there is, and why the tables are as they are.
+
+/// `application_id` of a store: "rLit". Tells our files from all others by byte 68 of the header.
+pub(super) const APPLICATION_ID: i32 = 0x724C_6974;
+
+/// `user_version` of a store, and `format` in its `meta` table. A newer one is refused.
+pub(super) const FORMAT: i64 = 1;
+
+/// Everything a new store consists of, but for the values in `meta`.
+///
+/// * `expires_ms` comes first in the key: it is the end of the window *after* the row's own, which
+///   is what pruning asks for. So live rows sit together, pruning is one range delete from the
+///   front of the tree, and no second index is needed. With `window_ms` it fixes the row's start.
+/// * `WITHOUT ROWID`: the key is the tree, 31 bytes a row instead of 65.
+/// * `window_ms` is 0 for the calendar month, which has no one length.
+/// * `attempts` and `admitted` end at 2^53 - 1; SQLite would turn an overflow into REAL, so the
+///   schema says what they are, for whoever writes here by hand.
+/// * `api_calls` is a plain rowid table, appended to and read in order of time; its index serves
+///   the retention.
+pub(super) const SCHEMA: &str = "
+CREATE TABLE meta (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value
+) WITHOUT ROWID;
+
+CREATE TABLE rate_limit_windows (
+    expires_ms INTEGER NOT NULL CHECK (typeof(expires_ms) = 'integer'),
+    rule       TEXT    NOT NULL CHECK (typeof(rule) = 'text'),
+    window_ms  INTEGER NOT NULL CHECK (typeof(window_ms) = 'integer' AND window_ms >= 0),
+    key        BLOB    NOT NULL CHECK (typeof(key) = 'blob'),
+    attempts   INTEGER NOT NULL
+        CHECK (typeof(attempts) = 'integer' AND attempts BETWEEN 0 AND 9007199254740991),
+    admitted   INTEGER NOT NULL
+        CHECK (typeof(admitted) = 'integer' AND admitted BETWEEN 0 AND attempts),
+    PRIMARY KEY (expires_ms, rule, window_ms, key)
+) WITHOUT ROWID;
+
+CREATE TABLE api_calls (
+    time_ms INTEGER NOT NULL CHECK (typeof(time_ms) = 'integer'),
+    rule    TEXT    NOT NULL,
+    key     BLOB    NOT NULL,
+    cost    INTEGER NOT NULL CHECK (typeof(cost) = 'integer' AND cost > 0)
+);
+CREATE INDEX api_calls_by_time ON api_calls (time_ms);
+
+CREATE VIEW rate_limit_status AS
+WITH spans AS (
+    SELECT
+        rule, key, window_ms, attempts, admitted,
+        CASE window_ms
+            WHEN 0 THEN strftime('%s', expires_ms / 1000, 'unixepoch', '-2 months') * 1000
+            ELSE expires_ms - 2 * window_ms
+        END AS start_ms,
+        CASE window_ms
+            WHEN 0 THEN strftime('%s', expires_ms / 1000, 'unixepoch', '-1 months') * 1000
+            ELSE expires_ms - window_ms
+        END AS end_ms
+    FROM rate_limit_windows
+)
+SELECT
+    rule,
+    CAST(key AS TEXT) AS key,
+    CASE window_ms WHEN 0 THEN 'month' ELSE window_ms || ' ms' END AS window,
+    strftime('%Y-%m-%dT%H:%M:%fZ', start_ms / 1000.0, 'unixepoch') AS window_start,
+    strftime('%Y-%m-%dT%H:%M:%fZ', end_ms / 1000.0, 'unixepoch') AS window_end,
+    attempts,
+    admitted
+FROM spans;
+";
+
+pub(super) const SET_META: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2)";
+pub(super) const GET_META: &str = "SELECT value FROM meta WHERE name = ?1";
+
+pub(super) const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
+pub(super) const BEGIN_READ: &str = "BEGIN";
+pub(super) const COMMIT: &str = "COMMIT";
+pub(super) const ROLLBACK: &str = "ROLLBACK";
+
+pub(super) const GET_COUNTER: &str = "
+SELECT attempts, admitted
+FROM rate_limit_windows
+WHERE expires_ms = ?1 AND rule = ?2 AND window_ms = ?3 AND key = ?4";
+
+pub(super) const PUT_COUNTER: &str = "
+INSERT INTO rate_limit_windows (expires_ms, rule, window_ms, key, attempts, admitted)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT DO UPDATE SET attempts = excluded.attempts, admitted = excluded.admitted";
+
+pub(super) const AUDIT: &str = "
+INSERT INTO api_calls (time_ms, rule, key, cost) VALUES (?1, ?2, ?3, ?4)";
+
+/// The last key of the first `?2 + 1` expired rows: where a slice of pruning ends.
+pub(super) const END_OF_SLICE: &str = "
+SELECT expires_ms, rule, window_ms, key
+FROM rate_limit_windows
+WHERE expires_ms <= ?1
+ORDER BY expires_ms, rule, window_ms, key
+LIMIT 1 OFFSET ?2";
+
+pub(super) const PRUNE_SLICE: &str = "
+DELETE FROM rate_limit_windows
+WHERE (expires_ms, rule, window_ms, key) <= (?1, ?2, ?3, ?4)";
+
+pub(super) const PRUNE_REST: &str = "DELETE FROM rate_limit_windows WHERE expires_ms <= ?1";
+
+pub(super) const PRUNE_AUDIT_SLICE: &str = "
+DELETE FROM api_calls
+WHERE rowid IN (SELECT rowid FROM api_calls WHERE time_ms <= ?1 ORDER BY time_ms LIMIT ?2)";
+
+/// The next group of rows after (?1, ?2, ?3) that share a window and a rule. The key does not begin
+/// with the client, so a client's rows are found by stepping from group to group, each one seek.
+pub(super) const NEXT_GROUP: &str = "
+SELECT expires_ms, rule, window_ms
+FROM rate_limit_windows
+WHERE (expires_ms, rule, window_ms) > (?1, ?2, ?3)
+ORDER BY expires_ms, rule, window_ms
+LIMIT 1";
+
+pub(super) const DELETE_COUNTER: &str = "
+DELETE FROM rate_limit_windows
+WHERE expires_ms = ?1 AND rule = ?2 AND window_ms = ?3 AND key = ?4";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each statement that stands in a hot path or under a lock must seek, never scan.
+    #[test]
+    fn every_statement_seeks() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.execute_batch(SCHEMA).unwrap();
+        for sql in [
+            GET_META, GET_COUNTER, END_OF_SLICE, PRUNE_SLICE, PRUNE_REST, PRUNE_AUDIT_SLICE,
+            NEXT_GROUP, DELETE_COUNTER,
+        ] {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let plan: Vec<String> = statement
+                .query_map([None::<i64>; 4].split_at(statement.parameter_count()).0.iter().collect::<Vec<_>>().as_slice(), |row| row.get(3))
+                .unwrap()
+                .collect::<Result<_, _>>()
+                .unwrap();
+            assert!(plan.iter().all(|step| !step.starts_with("SCAN")), "{sql}: {plan:?}");
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Counting in SQLite.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::connection::SharedConnection;
+use super::counters::Counters;
+use super::failure::Failure;
+use super::meta::Settings;
+use super::{Info, Store, prune, registry, schema, transaction};
+use crate::clock::{self, When};
+use crate::deadline::Deadline;
+use crate::error::Result;
+use crate::judge::{Answer, Question, judge};
+use crate::key::{SecretCheck, StoredKey};
+use crate::options::Options;
+use crate::os::lock::{self, LockKind};
+use crate::os::parked;
+use crate::outcome::Outcome;
+use crate::policy::Rule;
+use crate::window::Time;
+
+/// How many groups of rows one slice of a reset looks into under the write lock.
+const RESET_SLICE_GROUPS: usize = 1_000;
+
+/// One limiter's use of a store.
+pub(crate) struct SqliteStore {
+    shared: Arc<SharedConnection>,
+    busy_timeout: Duration,
+    secret_check: Option<SecretCheck>,
+    auto_prune: bool,
+    keep_open: bool,
+    audit: bool,
+    audit_retention_ms: Option<i64>,
+}
+
+impl SqliteStore {
+    pub(super) fn open(
+        path: &[u8],
+        options: &Options,
+        secret_check: Option<SecretCheck>,
+    ) -> Result<Self> {
+        let settings = Settings { file_mode: options.file_mode, secret_check };
+        let deadline = Deadline::after(options.busy_timeout);
+        let shared = registry::acquire(Path::new(OsStr::from_bytes(path)), settings, &deadline)?;
+        let store = Self::new(shared, options, secret_check);
+        // A store that cannot be used is refused here, not at the first hit.
+        store.with(&deadline, |_| Ok(()))?;
+        Ok(store)
+    }
+
+    pub(super) fn in_memory(
+        options: &Options,
+        secret_check: Option<SecretCheck>,
+    ) -> Result<Self> {
+        let settings = Settings { file_mode: options.file_mode, secret_check };
+        let deadline = Deadline::after(options.busy_timeout);
+        Ok(Self::new(registry::in_memory(settings, &deadline)?, options, secret_check))
+    }
+
+    fn new(
+        shared: Arc<SharedConnection>,
+        options: &Options,
+        secret_check: Option<SecretCheck>,
+    ) -> Self {
+        let retention = options.effective_audit_retention();
+        Self {
+            shared,
+            busy_timeout: options.busy_timeout,
+            secret_check,
+            auto_prune: options.auto_prune,
+            keep_open: options.keep_open,
+            audit: options.audit,
+            audit_retention_ms: retention
+                .map(|kept| i64::try_from(kept.as_millis()).unwrap_or(i64::MAX)),
+        }
+    }
+
+    fn patience(&self) -> Deadline {
+        Deadline::after(self.busy_timeout)
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        self.shared.name()
+    }
+
+    fn with<T>(
+        &self,
+        deadline: &Deadline,
+        mut attempt: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
+        self.shared.with(deadline, |connection, meta| {
+            meta.require_secret(self.secret_check.as_ref(), &self.name())?;
+            attempt(connection)
+        })
+    }
+
+    fn write<T>(
+        &self,
+        deadline: &Deadline,
+        mut work: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
+        self.with(deadline, |connection| transaction::write(connection, &self.name(), &mut work))
+    }
+
+    fn read<T>(
+        &self,
+        deadline: &Deadline,
+        mut work: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
+        self.with(deadline, |connection| transaction::read(connection, &self.name(), &mut work))
+    }
+
+    /// What a hit does besides counting.
+    fn keep_house(
+        &self,
+        connection: &Connection,
+        hit: &Hit<'_>,
+    ) -> std::result::Result<(), Failure> {
+        let audited = self.audit && hit.is_allowed;
+        if audited {
+            connection.prepare_cached(schema::AUDIT)?.execute((
+                hit.now.millis(),
+                hit.rule.name(),
+                hit.key.as_bytes(),
+                hit.cost,
+            ))?;
+        }
+        if !self.auto_prune || (hit.rows_added == 0 && !audited) {
+            return Ok(());
+        }
+        // Past by the hit's time *and* by the wall clock: a caller with a clock of his own (a
+        // test, a replay) must not take other clients' live counters away.
+        let past = hit.now.min(clock::now()?);
+        if hit.rows_added > 0 {
+            prune::counters(connection, past, prune::share_of_a_hit(hit.rows_added))?;
+        }
+        if audited {
+            self.prune_audit(connection, past, prune::share_of_a_hit(1))?;
+        }
+        Ok(())
+    }
+
+    fn prune_audit(
+        &self,
+        connection: &Connection,
+        now: Time,
+        at_most: i64,
+    ) -> std::result::Result<bool, Failure> {
+        match self.audit_retention_ms {
+            Some(kept) => prune::audit(connection, now.millis().saturating_sub(kept), at_most),
+            None => Ok(false),
+        }
+    }
+}
+
+/// A hit that was counted, in the transaction that is about to be committed.
+struct Hit<'a> {
+    rule: &'a Rule,
+    key: &'a StoredKey,
+    cost: i64,
+    now: Time,
+    is_allowed: bool,
+    rows_added: usize,
+}
+
+impl Store for SqliteStore {
+    fn ask(
+        &self,
+        rule: &Rule,
+        index: usize,
+        key: &StoredKey,
+        question: Question,
+        when: When,
+    ) -> Result<Outcome> {
+        let work = |connection: &Connection| {
+            // After the transaction has begun, see `When::resolve`.
+            let now = when.resolve()?;
+            let mut counters = Counters::read(connection, rule, key, now)?;
+            let limits = rule.limits();
+            let verdict = judge(limits, &counters.spans, &mut counters.values, question);
+            match question {
+                Question::Hit(cost) if cost.get() > 0 => {
+                    let rows_added = counters.write(connection)?;
+                    let is_allowed = verdict.answer == Answer::Allowed;
+                    let cost = cost.get();
+                    let hit = Hit { rule, key, cost, now, is_allowed, rows_added };
+                    self.keep_house(connection, &hit)?;
+                }
+                Question::Refund(cost) if cost.get() > 0 => counters.write_existing(connection)?,
+                _ => {}
+            }
+            Ok(Outcome::new(verdict, index, limits, &counters.spans, &counters.values, now))
+        };
+        let deadline = self.patience();
+        match question {
+            Question::Hit(cost) | Question::Refund(cost) if cost.get() > 0 => {
+                self.write(&deadline, work)
+            }
+            _ => self.read(&deadline, work),
+        }
+    }
+
+    fn reset(&self, rules: &[&Rule], key: &StoredKey) -> Result<u64> {
+        let mut removed = 0;
+        let mut from = Some(Group::before_all());
+        while let Some(start) = from {
+            let slice =
+                self.write(&self.patience(), |connection| reset_slice(connection, rules, key, &start))?;
+            removed += slice.removed as u64;
+            from = slice.next;
+        }
+        Ok(removed)
+    }
+
+    fn prune(&self, when: When) -> Result<u64> {
+        // One clock for all slices: rows that expire meanwhile are the next call's.
+        let now = when.resolve()?;
+        let mut removed = 0;
+        let mut more = (true, true);
+        while more != (false, false) {
+            let (counters, more_counters, more_audit) =
+                self.write(&self.patience(), |connection| {
+                    let (counters, more_counters) = if more.0 {
+                        prune::counters(connection, now, prune::SLICE_ROWS)?
+                    } else {
+                        (0, false)
+                    };
+                    let more_audit =
+                        more.1 && self.prune_audit(connection, now, prune::SLICE_ROWS)?;
+                    Ok((counters, more_counters, more_audit))
+                })?;
+            removed += counters as u64;
+            more = (more_counters, more_audit);
+            std::thread::sleep(prune::PAUSE_BETWEEN_SLICES);
+        }
+        Ok(removed)
+    }
+
+    fn info(&self) -> Result<Info> {
+        let format = self.read(&self.patience(), super::meta::format)?;
+        let bytes = |suffix: &str| {
+            self.shared.path().map_or(0, |path| {
+                let mut name = OsString::from(path);
+                name.push(suffix);
+                std::fs::metadata(name).map_or(0, |file| file.len())
+            })
+        };
+        Ok(Info {
+            store: self.name().into_owned(),
+            engine: "sqlite",
+            engine_version: rusqlite::version(),
+            durability: "hit",
+            locks: match (self.shared.path(), lock::kind_in_force()) {
+                (None, _) => "none",
+                (Some(_), Some(LockKind::OpenFileDescription)) => "ofd",
+                (Some(_), _) => "posix",
+            },
+            format,
+            keys_hashed: self.secret_check.is_some(),
+            auto_prune: self.auto_prune,
+            audit: self.audit,
+            busy_timeout_ms: self.busy_timeout.as_millis() as u64,
+            database_bytes: bytes(""),
+            wal_bytes: bytes("-wal"),
+            descriptors: parked::count(),
+        })
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        registry::release(&self.shared, self.keep_open);
+    }
+}
+
+/// Rows that share a window and a rule.
+struct Group {
+    expires_ms: i64,
+    rule: String,
+    window_ms: i64,
+}
+
+impl Group {
+    fn before_all() -> Self {
+        Self { expires_ms: i64::MIN, rule: String::new(), window_ms: i64::MIN }
+    }
+}
+
+struct ResetSlice {
+    removed: usize,
+    /// Where the next slice goes on; `None` when all groups were looked into.
+    next: Option<Group>,
+}
+
+fn reset_slice(
+    connection: &Connection,
+    rules: &[&Rule],
+    key: &StoredKey,
+    start: &Group,
+) -> std::result::Result<ResetSlice, Failure> {
+    let mut next_group = connection.prepare_cached(schema::NEXT_GROUP)?;
+    let mut delete = connection.prepare_cached(schema::DELETE_COUNTER)?;
+    let mut removed = 0;
+    let mut at = Group { rule: start.rule.clone(), ..*start };
+    for _ in 0..RESET_SLICE_GROUPS {
+        let mut rows = next_group.query((at.expires_ms, &at.rule, at.window_ms))?;
+        let Some(row) = rows.next()? else {
+            return Ok(ResetSlice { removed, next: None });
+        };
+        at = Group { expires_ms: row.get(0)?, rule: row.get(1)?, window_ms: row.get(2)? };
+        if rules.iter().any(|rule| rule.name() == at.rule) {
+            removed +=
+                delete.execute((at.expires_ms, &at.rule, at.window_ms, key.as_bytes()))?;
+        }
+    }
+    Ok(ResetSlice { removed, next: Some(at) })
+}

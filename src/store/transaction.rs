@@ -1,0 +1,73 @@
+//! Transactions whose every error is seen, the commit's own included.
+//!
+//! (A `query_row` over `INSERT … RETURNING` commits when its statement is reset, and drops that
+//! error: on a full disk it answered "ok" for ever. Nothing here relies on a reset.)
+
+use rusqlite::Connection;
+
+use super::failure::Failure;
+use super::{meta, schema};
+
+/// Runs `work` under the store's write lock and commits. All or nothing: after a failure, of the
+/// commit too, nothing of it is stored.
+pub(super) fn write<T>(
+    connection: &Connection,
+    store: &str,
+    work: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    within(connection, schema::BEGIN_WRITE, checked(store, work))
+}
+
+/// As [`write()`], for a store that has no format yet.
+pub(super) fn write_unchecked<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    within(connection, schema::BEGIN_WRITE, work)
+}
+
+/// Runs `work` on one snapshot of the store, without a lock that others would wait for.
+pub(super) fn read<T>(
+    connection: &Connection,
+    store: &str,
+    work: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    within(connection, schema::BEGIN_READ, checked(store, work))
+}
+
+/// `work`, behind the question whether this library still knows the store's format: an older
+/// library on a store that was upgraded meanwhile must fail instead of miscounting.
+fn checked<T>(
+    store: &str,
+    work: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> impl FnOnce(&Connection) -> Result<T, Failure> {
+    move |connection| {
+        let format = meta::format(connection)?;
+        if format != schema::FORMAT {
+            return Err(super::first_open::unknown_format(store, format).into());
+        }
+        work(connection)
+    }
+}
+
+fn within<T>(
+    connection: &Connection,
+    begin: &str,
+    work: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    run(connection, begin)?;
+    let outcome = work(connection).and_then(|value| {
+        run(connection, schema::COMMIT)?;
+        Ok(value)
+    });
+    if outcome.is_err() && !connection.is_autocommit() {
+        // SQLite may have rolled back by itself; if this fails too, the connection is reopened.
+        let _ = run(connection, schema::ROLLBACK);
+    }
+    outcome
+}
+
+fn run(connection: &Connection, sql: &str) -> Result<(), Failure> {
+    connection.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}
