@@ -28,7 +28,10 @@ impl When {
 /// The wall clock, in whole milliseconds.
 pub(crate) fn now() -> Result<Time> {
     let out_of_range = || {
-        Error::new(Code::Invalid, "the system clock is outside 1970 to 9998; set it, or give now_ms")
+        Error::new(
+            Code::Invalid,
+            "the system clock is outside 1970 to 9998; set it, or give now_ms",
+        )
     };
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| out_of_range())?;
     i64::try_from(since_epoch.as_millis())

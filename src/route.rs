@@ -22,7 +22,8 @@ impl Route {
         Self { method, path }
     }
 
-    /// Whether a request fits. `path` is what [`path_of`] made of the request's target.
+    /// Whether a request fits. `path` is the request's target without query, fragment,
+    /// scheme and authority.
     pub fn matches(&self, method: &[u8], path: &[u8]) -> bool {
         let method_fits = match &self.method {
             Some(wanted) => wanted.as_bytes() == method,

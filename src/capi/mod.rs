@@ -9,7 +9,9 @@ mod types;
 
 use std::ffi::{CString, c_char, c_int};
 
-use crate::boundary::{bytes, c_text, code, last_error, optional_c_text, reference, text, zeroed_out};
+use crate::boundary::{
+    bytes, c_text, code, last_error, optional_c_text, reference, text, zeroed_out,
+};
 use crate::error::{Code, Error, Result};
 use crate::headers::Style;
 use crate::limiter::Limiter;
@@ -259,9 +261,11 @@ pub unsafe extern "C" fn rl_route(
             let limiter = reference(limiter, "limiter")?;
             (rule, limiter, c_text(method, "method")?, c_text(target, "target")?)
         };
-        let index = limiter.limiter.policy().route(method, target).ok_or_else(|| {
-            Error::new(Code::NoRule, "no rule fits this method and target")
-        })?;
+        let index = limiter
+            .limiter
+            .policy()
+            .route(method, target)
+            .ok_or_else(|| Error::new(Code::NoRule, "no rule fits this method and target"))?;
         *rule = limiter.rule_names[index].as_ptr();
         Ok(())
     })
@@ -356,11 +360,7 @@ pub unsafe extern "C" fn rl_ip_key(
 ///
 /// Any thread, any number at once. Since 0.1.0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rl_info(
-    limiter: *mut rl_limiter,
-    buf: *mut c_char,
-    cap: usize,
-) -> c_int {
+pub unsafe extern "C" fn rl_info(limiter: *mut rl_limiter, buf: *mut c_char, cap: usize) -> c_int {
     let body = || {
         // SAFETY: the header's promise for `limiter`.
         unsafe { reference(limiter, "limiter") }?.limiter.info()

@@ -12,23 +12,23 @@ use super::parked;
 /// What tells one file from another, whatever its names: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileId {
-    device: u64,
-    inode: u64,
+    device: libc::dev_t,
+    inode: libc::ino_t,
 }
 
 /// What `stat` says of a file.
 #[derive(Clone, Copy)]
 pub(crate) struct FileFacts {
     pub(crate) id: FileId,
-    pub(crate) links: u64,
+    pub(crate) links: libc::nlink_t,
     kind: libc::mode_t,
 }
 
 impl FileFacts {
     fn of(stat: &libc::stat) -> Self {
         Self {
-            id: FileId { device: stat.st_dev as u64, inode: stat.st_ino as u64 },
-            links: stat.st_nlink as u64,
+            id: FileId { device: stat.st_dev, inode: stat.st_ino },
+            links: stat.st_nlink,
             kind: stat.st_mode & libc::S_IFMT,
         }
     }

@@ -69,7 +69,9 @@ fn contains(set: &libc::sigset_t, signal: libc::c_int) -> bool {
 fn is_pending(signal: libc::c_int) -> bool {
     let mut pending = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: sigpending initialises the set when it returns 0; it is read only then.
-    unsafe { libc::sigpending(pending.as_mut_ptr()) == 0 && contains(&pending.assume_init(), signal) }
+    unsafe {
+        libc::sigpending(pending.as_mut_ptr()) == 0 && contains(&pending.assume_init(), signal)
+    }
 }
 
 fn consume(signal: libc::c_int) {

@@ -89,8 +89,7 @@ fn inspect(path: &Path, facts: &FileFacts) -> Result<Option<FileId>> {
         Err(error) => return Err(open_error(path, &error, "")),
     };
     let mut header = [0; HEADER];
-    let length =
-        opened.read_start(&mut header).map_err(|error| open_error(path, &error, ""))?;
+    let length = opened.read_start(&mut header).map_err(|error| open_error(path, &error, ""))?;
     judge_header(path, &header[..length])?;
     let id = opened.facts().map_err(|error| open_error(path, &error, ""))?.id;
     Ok((id == facts.id).then_some(id))
@@ -130,8 +129,8 @@ fn number(header: &[u8], at: std::ops::Range<usize>) -> i64 {
 fn create(path: &Path, settings: &Settings) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     refuse_remote(directory, path)?;
-    let image = empty_store(settings)
-        .map_err(|failure| failure.describe(&path.to_string_lossy()))?;
+    let image =
+        empty_store(settings).map_err(|failure| failure.describe(&path.to_string_lossy()))?;
     match create_whole(path, &image, settings.file_mode) {
         // False: another process was faster; the caller looks at what it made.
         Ok(_made) => Ok(()),
@@ -190,16 +189,15 @@ pub(super) fn connect(
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = patiently(deadline, || Ok(Connection::open_with_flags(path, flags)?))?;
     configure(&mut connection)?;
-    let application_id =
-        patiently(deadline, || Ok(pragma::<i32>(&connection, "application_id")?))?;
+    let application_id = patiently(deadline, || Ok(pragma::<i32>(&connection, "application_id")?))?;
     if application_id == 0 {
         patiently(deadline, || fill_empty_file(&connection, path, settings))?;
     }
     let mode = patiently(deadline, || Ok(pragma::<String>(&connection, "journal_mode")?))?;
     if mode != "wal" {
         patiently(deadline, || {
-            let mode: String = connection
-                .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+            let mode: String =
+                connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
             if mode == "wal" {
                 return Ok(());
             }
@@ -265,20 +263,14 @@ fn fill_empty_file(
     })
 }
 
-fn make_tables(
-    connection: &Connection,
-    settings: &Settings,
-) -> std::result::Result<(), Failure> {
+fn make_tables(connection: &Connection, settings: &Settings) -> std::result::Result<(), Failure> {
     connection.execute_batch(schema::SCHEMA)?;
     connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", schema::FORMAT)?;
     Meta::write(connection, settings)
 }
 
-fn pragma<T: rusqlite::types::FromSql>(
-    connection: &Connection,
-    name: &str,
-) -> rusqlite::Result<T> {
+fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> rusqlite::Result<T> {
     connection.pragma_query_value(None, name, |row| row.get(0))
 }
 

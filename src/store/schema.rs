@@ -60,7 +60,11 @@ WITH spans AS (
 SELECT
     rule,
     CAST(key AS TEXT) AS key,
-    CASE window_ms WHEN 0 THEN 'month' ELSE window_ms || ' ms' END AS window,
+    CASE
+        WHEN window_ms = 0 THEN 'month'
+        WHEN window_ms % 1000 = 0 THEN (window_ms / 1000) || ' s'
+        ELSE window_ms || ' ms'
+    END AS window,
     strftime('%Y-%m-%dT%H:%M:%fZ', start_ms / 1000.0, 'unixepoch') AS window_start,
     strftime('%Y-%m-%dT%H:%M:%fZ', end_ms / 1000.0, 'unixepoch') AS window_end,
     attempts,
@@ -130,12 +134,19 @@ mod tests {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         connection.execute_batch(SCHEMA).unwrap();
         for sql in [
-            GET_META, GET_COUNTER, END_OF_SLICE, PRUNE_SLICE, PRUNE_REST, PRUNE_AUDIT_SLICE,
-            NEXT_GROUP, DELETE_COUNTER,
+            GET_META,
+            GET_COUNTER,
+            END_OF_SLICE,
+            PRUNE_SLICE,
+            PRUNE_REST,
+            PRUNE_AUDIT_SLICE,
+            NEXT_GROUP,
+            DELETE_COUNTER,
         ] {
             let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let nulls = vec![None::<i64>; statement.parameter_count()];
             let plan: Vec<String> = statement
-                .query_map([None::<i64>; 4].split_at(statement.parameter_count()).0.iter().collect::<Vec<_>>().as_slice(), |row| row.get(3))
+                .query_map(rusqlite::params_from_iter(nulls), |row| row.get(3))
                 .unwrap()
                 .collect::<Result<_, _>>()
                 .unwrap();

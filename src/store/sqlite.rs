@@ -55,10 +55,7 @@ impl SqliteStore {
         Ok(store)
     }
 
-    pub(super) fn in_memory(
-        options: &Options,
-        secret_check: Option<SecretCheck>,
-    ) -> Result<Self> {
+    pub(super) fn in_memory(options: &Options, secret_check: Option<SecretCheck>) -> Result<Self> {
         let settings = Settings { file_mode: options.file_mode, secret_check };
         let deadline = Deadline::after(options.busy_timeout);
         Ok(Self::new(registry::in_memory(settings, &deadline)?, options, secret_check))
@@ -211,8 +208,9 @@ impl Store for SqliteStore {
         let mut removed = 0;
         let mut from = Some(Group::before_all());
         while let Some(start) = from {
-            let slice =
-                self.write(&self.patience(), |connection| reset_slice(connection, rules, key, &start))?;
+            let slice = self.write(&self.patience(), |connection| {
+                reset_slice(connection, rules, key, &start)
+            })?;
             removed += slice.removed as u64;
             from = slice.next;
         }
@@ -316,8 +314,7 @@ fn reset_slice(
         };
         at = Group { expires_ms: row.get(0)?, rule: row.get(1)?, window_ms: row.get(2)? };
         if rules.iter().any(|rule| rule.name() == at.rule) {
-            removed +=
-                delete.execute((at.expires_ms, &at.rule, at.window_ms, key.as_bytes()))?;
+            removed += delete.execute((at.expires_ms, &at.rule, at.window_ms, key.as_bytes()))?;
         }
     }
     Ok(ResetSlice { removed, next: Some(at) })

@@ -1,0 +1,61 @@
+<?php
+
+declare(strict_types=1);
+
+namespace RateLite;
+
+/**
+ * How a limiter uses its store. What is null is left to the library's default.
+ *
+ *     new Options(busyTimeoutMs: 50, audit: true)
+ *
+ * Values are judged when the limiter is constructed: one out of its range is an
+ * InvalidArgumentException there.
+ */
+final class Options
+{
+    /**
+     * @param int|null    $busyTimeoutMs         The longest that a call waits for others, in milliseconds, 1 to
+     *                                           60000; -1: do not wait. Default 1000. A call that gives up is
+     *                                           RateLiteException::EBUSY.
+     * @param Durability  $durability            When a hit is in the file.
+     * @param int|null    $flushIntervalMs       The interval of Durability::Interval in milliseconds, 1 to 60000.
+     *                                           Default 100.
+     * @param bool|null   $autoPrune             Default true: hits remove a few expired rows by themselves, so a
+     *                                           store needs no cron job. False: only prune() removes rows.
+     * @param bool|null   $keepOpen              Default true: the process keeps the file open after the last close(),
+     *                                           so that the next request opens it in microseconds.
+     * @param bool|null   $audit                 True: each allowed hit is also a row of the table api_calls.
+     *                                           Default false.
+     * @param int|null    $auditRetentionSeconds How long rows of api_calls are kept, 1 to 315360000. Default 30 days
+     *                                           where audit is on.
+     * @param int|null    $fileMode              Permission bits of a file that is created, such as 0660. Default 0600.
+     * @param int|null    $tableSlots            Slots of the shared table. Default: the library's.
+     * @param string|null $keySecret             With it, keys are stored as a keyed hash only. Any bytes. The same
+     *                                           for everyone who uses the store.
+     */
+    public function __construct(
+        public readonly ?int $busyTimeoutMs = null,
+        public readonly Durability $durability = Durability::Default,
+        public readonly ?int $flushIntervalMs = null,
+        public readonly ?bool $autoPrune = null,
+        public readonly ?bool $keepOpen = null,
+        public readonly ?bool $audit = null,
+        public readonly ?int $auditRetentionSeconds = null,
+        public readonly ?int $fileMode = null,
+        public readonly ?int $tableSlots = null,
+        #[\SensitiveParameter]
+        public readonly ?string $keySecret = null,
+    ) {
+    }
+
+    /**
+     * Leaves the secret out of var_dump().
+     *
+     * @return array<string, mixed>
+     */
+    public function __debugInfo(): array
+    {
+        return ['keySecret' => $this->keySecret === null ? null : '(secret)'] + get_object_vars($this);
+    }
+}

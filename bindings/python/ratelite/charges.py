@@ -1,0 +1,135 @@
+"""What a request was charged so far, for all layers of the host that limit it.
+
+It travels in the request's own dictionary (WSGI's environ, ASGI's scope), so that a request is
+charged once for a budget however many middlewares and decorators it passes, and carries one set
+of headers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, MutableMapping
+from typing import Any, NamedTuple, Optional
+from urllib.parse import quote
+
+from ._arguments import Key
+from .errors import RateLimitExceeded, StoreError
+from .limiter import Limiter
+from .result import Result
+
+_PLACE = "ratelite.charges"
+
+Headers = list[tuple[str, str]]
+
+
+class Refusal(NamedTuple):
+    """A response that refuses a request."""
+
+    status: int
+    reason: str
+    headers: Headers
+    body: bytes
+
+    @property
+    def status_line(self) -> str:
+        return f"{self.status} {self.reason}"
+
+
+class Charges:
+    """The charges of one request. One thread or task at a time, as the request itself."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[object, ...], tuple[Limiter, Result]] = {}
+
+    @classmethod
+    def of(cls, request: MutableMapping[str, Any]) -> Charges:
+        """Those of the request with this environ or scope."""
+        charges = request.setdefault(_PLACE, cls())
+        assert isinstance(charges, cls)
+        return charges
+
+    @property
+    def any(self) -> bool:
+        """Whether the request was charged at all."""
+        return bool(self._results)
+
+    def charge(self, limiter: Limiter, key: Key, rule: Optional[str], cost: int) -> Result:
+        """Hits, unless this request has already been charged to this budget."""
+        budget = _budget(limiter, key, rule)
+        if budget not in self._results:
+            self._results[budget] = limiter, limiter.hit(key, rule=rule, cost=cost)
+        return self._results[budget][1]
+
+    async def charge_async(
+        self, limiter: Limiter, key: Key, rule: Optional[str], cost: int
+    ) -> Result:
+        """As `charge`, without blocking the event loop."""
+        budget = _budget(limiter, key, rule)
+        if budget not in self._results:
+            result = await limiter.hit_async(key, rule=rule, cost=cost)
+            self._results[budget] = limiter, result
+        return self._results[budget][1]
+
+    def headers(self, style: str) -> Headers:
+        """The header fields of the charge that decides: refused, or else least remaining."""
+        answered = [charge for charge in self._results.values() if charge[1].error is None]
+        if not answered:
+            return []
+        limiter, result = min(answered, key=lambda charge: (charge[1].allowed, charge[1].remaining))
+        return limiter.headers(result, style)
+
+    def onto(self, headers: Iterable[tuple[str, str]], style: str) -> Headers:
+        """A response's header fields with ours, in place of those that an inner layer wrote."""
+        ours = self.headers(style)
+        names = {name.lower() for name, _ in ours}
+        return [field for field in headers if field[0].lower() not in names] + ours
+
+    def refusal(self, error: RateLimitExceeded, style: str) -> Refusal:
+        """The response for a refusal: 429, or 503 if the store failed and `on_error` denies."""
+        limiter, result = error.limiter, error.result
+        if result.error is not None:
+            return unavailable(result.error)
+        if limiter is None:
+            return _refusal(429, "Too Many Requests", [], _problem(429, str(error)))
+        if all(result is not made for _, made in self._results.values()):
+            # The handler asked a limiter itself: that answer decides, for outer layers too.
+            self._results[(id(result),)] = limiter, result
+        body = limiter.problem(result).encode()
+        return _refusal(429, "Too Many Requests", self.headers(style), body)
+
+
+def unavailable(error: StoreError) -> Refusal:
+    """The response when the store failed: what failed is for the log, not for the client."""
+    detail = "The rate limiter cannot answer at the moment."
+    return _refusal(503, "Service Unavailable", [("Retry-After", "1")], _problem(503, detail))
+
+
+def canonical(path: str) -> str:
+    """A decoded path in the one spelling that policies use: `/%6Cogin` is `/login`.
+
+    Applications route on the decoded path, so that is what a rule must see; blanks and other
+    characters that no policy can hold are percent-encoded, as clients do.
+    """
+    return quote(path, safe="/:@!$&'()*+,;=~", encoding="utf-8", errors="surrogateescape")
+
+
+def insist(limiter: Limiter, key: Key, result: Result) -> None:
+    """Raises RateLimitExceeded for a denial."""
+    if not result.allowed:
+        raise RateLimitExceeded(key, result, limiter) from result.error
+
+
+def _budget(limiter: Limiter, key: Key, rule: Optional[str]) -> tuple[object, ...]:
+    name = limiter.rules[0] if rule is None else rule
+    return limiter.place, limiter.policy, name, key.encode() if isinstance(key, str) else key
+
+
+def _problem(status: int, detail: str) -> bytes:
+    titles = {429: "Too Many Requests", 503: "Service Unavailable"}
+    body = {"type": "about:blank", "title": titles[status], "status": status, "detail": detail}
+    return json.dumps(body).encode()
+
+
+def _refusal(status: int, reason: str, headers: Headers, body: bytes) -> Refusal:
+    content = [("Content-Type", "application/problem+json"), ("Content-Length", str(len(body)))]
+    return Refusal(status, reason, content + headers, body)

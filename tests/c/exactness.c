@@ -1,0 +1,168 @@
+/* Eight workers hit one key at once:   exactness MODE STORE [HITS]
+ *
+ * Each answer tells how many units were asked for up to and including its hit, so the answers,
+ * sorted by count, are the order in which the store took the hits. Replaying that order gives what
+ * one process alone would have answered: the answers must be these, without a gap or a duplicate. */
+#include "expect.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORKERS 8
+#define MOST_HITS 2000
+#define NOW INT64_C(1767225645000) /* time stands still: no window ends */
+#define KEY "one client", 10
+
+typedef struct answer {
+    int64_t cost, count, allowed, remaining;
+} answer;
+
+/* Lives in memory that the processes share. */
+static struct shared {
+    pthread_barrier_t start;
+    answer answers[WORKERS][MOST_HITS];
+} *shared;
+
+static const struct mode {
+    const char *name;
+    int threads, one_handle, reopen; /* reopen: around every hit */
+    int64_t keep_open;
+    int costly; /* hits cost 1 to 3 */
+    const char *policy;
+    int64_t units; /* that it grants in the windows of NOW */
+} MODES[] = {
+    {"processes", 0, 0, 0, RL_ON, 0, "exact: 5000/day", 5000},
+    {"threads", 1, 1, 0, RL_ON, 0, "exact: 5000/day", 5000},
+    {"handles", 1, 0, 0, RL_ON, 0, "exact: 5000/day", 5000},
+    {"reopening", 0, 0, 1, RL_ON, 0, "exact: 5000/day", 5000},
+    {"reopening-closed", 0, 0, 1, RL_OFF, 0, "exact: 5000/day", 5000},
+    {"reopening-threads", 1, 0, 1, RL_OFF, 0, "exact: 5000/day", 5000},
+    {"two-limits", 0, 0, 0, RL_ON, 0, "exact: 3000/hour, 5000/day", 3000},
+    {"costs", 0, 0, 0, RL_ON, 1, "exact: 5000/day", 5000},
+    {"few", 1, 1, 0, RL_ON, 0, "exact: 100/day", 100}, /* for tools that slow the program down */
+};
+
+static const char *store;
+static const struct mode *mode;
+static int hits = MOST_HITS;
+static rl_limiter *common;
+
+static rl_limiter *open_limiter(void) {
+    /* The longest wait, for a machine that is busy with other tests too. */
+    rl_options options = {.struct_size = sizeof options, .busy_timeout_ms = 60000,
+                          .keep_open = mode->keep_open};
+    rl_limiter *limiter;
+    EXPECT_EQ(RL_OK, rl_open(store, mode->policy, &options, &limiter));
+    return limiter;
+}
+
+static void hit(rl_limiter *limiter, answer *answer) {
+    rl_result result;
+    EXPECT_EQ(RL_OK, rl_hit(limiter, NULL, KEY, answer->cost, NOW, &result));
+    answer->count = result.count;
+    answer->allowed = result.allowed;
+    answer->remaining = result.remaining;
+}
+
+static void *work(void *own) {
+    answer *answers = own;
+    rl_limiter *limiter = mode->one_handle ? common : mode->reopen ? NULL : open_limiter();
+    pthread_barrier_wait(&shared->start);
+    for (int i = 0; i < hits; i++) {
+        answers[i].cost = mode->costly ? 1 + i % 3 : 1;
+        if (mode->reopen) limiter = open_limiter();
+        hit(limiter, &answers[i]);
+        if (mode->reopen) rl_close(limiter);
+    }
+    if (!mode->one_handle && !mode->reopen) rl_close(limiter);
+    return NULL;
+}
+
+static void in_processes(void) {
+    for (int i = 0; i < WORKERS; i++) {
+        pid_t child = fork();
+        EXPECT(child >= 0);
+        if (!child) {
+            work(shared->answers[i]);
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        int status;
+        EXPECT(wait(&status) > 0);
+        EXPECT_EQ(0, status);
+    }
+}
+
+static void in_threads(void) {
+    pthread_t threads[WORKERS];
+    for (int i = 0; i < WORKERS; i++)
+        EXPECT(!pthread_create(&threads[i], NULL, work, shared->answers[i]));
+    for (int i = 0; i < WORKERS; i++) EXPECT(!pthread_join(threads[i], NULL));
+}
+
+static int by_count(const void *left, const void *right) {
+    const answer *a = left, *b = right;
+    return (a->count > b->count) - (a->count < b->count);
+}
+
+/* Returns the units that were asked for. */
+static int64_t replay(void) {
+    static answer order[WORKERS * MOST_HITS];
+    int64_t asked = 0, admitted = 0;
+    for (int i = 0; i < WORKERS; i++)
+        memcpy(order + i * hits, shared->answers[i], hits * sizeof *order);
+    qsort(order, WORKERS * hits, sizeof *order, by_count);
+    for (int i = 0; i < WORKERS * hits; i++) {
+        about("answer %d of %d", i + 1, WORKERS * hits);
+        int allowed = admitted + order[i].cost <= mode->units;
+        asked += order[i].cost;
+        admitted += allowed ? order[i].cost : 0;
+        EXPECT_EQ(asked, order[i].count);
+        EXPECT_EQ(allowed, order[i].allowed);
+        EXPECT_EQ(mode->units - admitted, order[i].remaining);
+    }
+    EXPECT_EQ(mode->units, admitted);
+    return asked;
+}
+
+static void look_at_the_store(int64_t asked) {
+    rl_limiter *limiter = common ? common : open_limiter();
+    rl_result result;
+    EXPECT_EQ(RL_OK, rl_status(limiter, NULL, KEY, NOW, &result));
+    EXPECT_EQ(asked, result.count);
+    EXPECT_EQ(0, result.remaining);
+    if (!strcmp(mode->name, "two-limits")) {
+        /* An hour later the day decides: what the hour refused was not spent in it. */
+        EXPECT_EQ(RL_OK, rl_status(limiter, NULL, KEY, NOW + 3600000, &result));
+        EXPECT_EQ(1, result.limit_index);
+        EXPECT_EQ(asked, result.count);
+        EXPECT_EQ(5000 - 3000, result.remaining);
+    }
+    rl_close(limiter);
+}
+
+int main(int argc, char **argv) {
+    EXPECT(argc >= 3);
+    for (size_t i = 0; i < sizeof MODES / sizeof *MODES; i++)
+        if (!strcmp(argv[1], MODES[i].name)) mode = &MODES[i];
+    EXPECT(mode);
+    store = argv[2];
+    if (argc > 3) hits = atoi(argv[3]);
+    EXPECT(hits > 0 && hits <= MOST_HITS);
+    alarm(100); /* a worker that failed would leave the others at the start for ever */
+
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    EXPECT(shared != MAP_FAILED);
+    pthread_barrierattr_t across_processes;
+    pthread_barrierattr_init(&across_processes);
+    pthread_barrierattr_setpshared(&across_processes, PTHREAD_PROCESS_SHARED);
+    EXPECT(!pthread_barrier_init(&shared->start, &across_processes, WORKERS));
+
+    if (mode->one_handle) common = open_limiter();
+    (mode->threads ? in_threads : in_processes)();
+    look_at_the_store(replay());
+    return 0;
+}

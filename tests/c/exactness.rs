@@ -1,0 +1,59 @@
+//! Eight workers at one key get the answers that one alone would get, and exactly the limit.
+
+use super::{passes, program, support};
+
+fn is_exact(mode: &str) {
+    let directory = support::fresh_directory();
+    is_exact_on(mode, directory.path().join("limits.db").to_str().unwrap());
+}
+
+fn is_exact_on(mode: &str, store: &str) {
+    passes(&program("exactness", &[]), 110, &[mode, store]);
+}
+
+#[test]
+fn eight_processes_grant_exactly_the_limit() {
+    is_exact("processes");
+}
+
+#[test]
+fn eight_threads_on_one_handle_grant_exactly_the_limit() {
+    is_exact("threads");
+}
+
+#[test]
+fn eight_threads_on_one_handle_in_memory_grant_exactly_the_limit() {
+    is_exact_on("threads", ":memory:");
+}
+
+#[test]
+fn eight_handles_of_one_process_grant_exactly_the_limit() {
+    is_exact("handles");
+}
+
+#[test]
+fn processes_that_reopen_around_every_hit_grant_exactly_the_limit() {
+    is_exact("reopening");
+}
+
+#[test]
+fn threads_that_reopen_around_every_hit_grant_exactly_the_limit() {
+    is_exact("reopening-threads");
+}
+
+/// In memory, as 16,000 checkpoints would keep a disk busy for a minute.
+#[test]
+fn processes_that_close_the_store_after_every_hit_grant_exactly_the_limit() {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    is_exact_on("reopening-closed", directory.path().join("limits.db").to_str().unwrap());
+}
+
+#[test]
+fn eight_processes_spend_two_limits_together_or_not_at_all() {
+    is_exact("two-limits");
+}
+
+#[test]
+fn hits_of_different_costs_spend_exactly_the_limit() {
+    is_exact("costs");
+}

@@ -1,0 +1,415 @@
+//! What the store keeps, what it lets go, and what it refuses.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use ratelite::{Code, Error, Limiter, Options};
+use tempfile::TempDir;
+
+const NOW: i64 = 1_767_225_645_000;
+const MINUTE: i64 = 60_000;
+
+fn fresh() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("limits.db");
+    (directory, store)
+}
+
+fn try_open(store: &Path, policy: &str, set: impl FnOnce(&mut Options)) -> Result<Limiter, Error> {
+    let mut options = Options::default();
+    set(&mut options);
+    Limiter::open(store.to_str().unwrap(), policy, &options)
+}
+
+fn open(store: &Path, policy: &str) -> Limiter {
+    try_open(store, policy, |_| {}).unwrap()
+}
+
+fn refusal(store: &Path) -> Error {
+    try_open(store, "1/s", |_| {}).err().expect("the store is refused")
+}
+
+/// The store as somebody with the sqlite3 shell sees it.
+fn sql(store: &Path, statement: &str) -> String {
+    let output = Command::new("sqlite3").arg(store).arg(statement).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+fn rows(store: &Path, table: &str) -> u64 {
+    sql(store, &format!("SELECT count(*) FROM {table}")).parse().unwrap()
+}
+
+#[test]
+fn a_person_can_read_the_counters_with_the_sqlite3_shell() {
+    let (_directory, store) = fresh();
+    let limiter = open(&store, "api: 2/min, 9/month");
+    for _ in 0..3 {
+        limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+    }
+    assert_eq!(
+        sql(&store, "SELECT * FROM rate_limit_status ORDER BY window"),
+        "api|alice|60 s|2026-01-01T00:00:00.000Z|2026-01-01T00:01:00.000Z|3|2\n\
+         api|alice|month|2026-01-01T00:00:00.000Z|2026-02-01T00:00:00.000Z|3|2"
+    );
+}
+
+#[test]
+fn prune_keeps_the_current_and_the_previous_window_of_each_length() {
+    let (_directory, store) = fresh();
+    let limiter =
+        try_open(&store, "r: 9/min, 9/h, 9/month", |options| options.auto_prune = false).unwrap();
+    for minutes_ago in 0..5 {
+        limiter.hit(None, b"alice", 1, Some(NOW - minutes_ago * MINUTE)).unwrap();
+    }
+    // Minutes 0 to 4; the hours and the months of 2026-01-01T00:00 and of the minutes before it.
+    assert_eq!(rows(&store, "rate_limit_windows"), 5 + 2 + 2);
+    assert_eq!(limiter.prune(Some(NOW)).unwrap(), 3);
+    assert_eq!(limiter.prune(Some(NOW)).unwrap(), 0);
+    assert_eq!(rows(&store, "rate_limit_windows WHERE window_ms = 60000"), 2);
+    // Two hours later only the months are left, two months later nothing is.
+    assert_eq!(limiter.prune(Some(NOW + 120 * MINUTE)).unwrap(), 4);
+    assert_eq!(limiter.prune(Some(NOW + 62 * 24 * 60 * MINUTE)).unwrap(), 2);
+    assert_eq!(rows(&store, "rate_limit_windows"), 0);
+}
+
+#[test]
+fn hits_go_on_while_a_prune_is_at_work() {
+    let (_directory, store) = fresh();
+    let limiter = try_open(&store, "r: 1000000/min", |options| options.auto_prune = false).unwrap();
+    sql(
+        &store,
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
+         INSERT INTO rate_limit_windows SELECT 120000, 'r', 60000, CAST(i AS BLOB), 1, 1 FROM n",
+    );
+    let (done, hits) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+                hits.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        while hits.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        let before = hits.load(Ordering::Relaxed);
+        let removed = limiter.prune(Some(NOW));
+        let during = hits.load(Ordering::Relaxed) - before;
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(removed.unwrap(), 60_000);
+        // 60 slices: one transaction for all of it would let at most one hit in.
+        assert!(during >= 10, "only {during} hits during the prune");
+    });
+}
+
+#[test]
+fn a_store_with_no_cron_job_does_not_grow_for_ever() {
+    let (_directory, store) = fresh();
+    let limiter = open(&store, "r: 9/min");
+    for minute in 0..40 {
+        for key in 0..10u8 {
+            limiter.hit(None, &[key], 1, Some(NOW + (minute - 200) * MINUTE)).unwrap();
+        }
+    }
+    // The current and the previous minute, and at most one more that is being paid off.
+    assert!(rows(&store, "rate_limit_windows") <= 30);
+}
+
+#[test]
+fn automatic_pruning_takes_only_what_is_past_by_the_wall_clock_too() {
+    let (_directory, store) = fresh();
+    let limiter = open(&store, "r: 9/min");
+    let wall_clock_ms =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()
+            as i64;
+    for ahead in [0, 10, 20, 30] {
+        limiter.hit(None, b"alice", 1, Some(wall_clock_ms + ahead * MINUTE)).unwrap();
+    }
+    assert_eq!(rows(&store, "rate_limit_windows"), 4);
+}
+
+#[test]
+fn automatic_pruning_can_be_turned_off() {
+    let (_directory, store) = fresh();
+    let limiter = try_open(&store, "r: 9/min", |options| options.auto_prune = false).unwrap();
+    for minute in 0..20 {
+        limiter.hit(None, b"alice", 1, Some(minute * MINUTE)).unwrap();
+    }
+    assert_eq!(rows(&store, "rate_limit_windows"), 20);
+}
+
+#[test]
+fn each_allowed_hit_is_one_audit_row_and_no_other_call_is() {
+    let (_directory, store) = fresh();
+    let limiter = try_open(&store, "api: 3/min", |options| options.audit = true).unwrap();
+    limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+    limiter.hit(None, b"alice", 2, Some(NOW + 1)).unwrap();
+    assert!(!limiter.hit(None, b"alice", 1, Some(NOW + 2)).unwrap().allowed);
+    limiter.hit(None, b"alice", 0, Some(NOW)).unwrap();
+    limiter.status(None, b"alice", Some(NOW)).unwrap();
+    limiter.refund(None, b"alice", 1, Some(NOW)).unwrap();
+    assert_eq!(
+        sql(&store, "SELECT time_ms, rule, CAST(key AS TEXT), cost FROM api_calls"),
+        format!("{NOW}|api|alice|1\n{}|api|alice|2", NOW + 1)
+    );
+}
+
+#[test]
+fn audit_rows_have_a_retention_of_their_own() {
+    let (_directory, store) = fresh();
+    let day = 86_400_000;
+    let audited = try_open(&store, "r: 9/min", |options| {
+        options.audit = true;
+        options.auto_prune = false;
+    })
+    .unwrap();
+    for days_ago in [0, 29, 30, 31] {
+        audited.hit(None, b"alice", 1, Some(NOW - days_ago * day)).unwrap();
+    }
+    // A limiter that audits nothing leaves the rows of others alone.
+    open(&store, "r: 9/min").prune(Some(NOW)).unwrap();
+    assert_eq!(rows(&store, "api_calls"), 4);
+    // Nor are they counted: all counters went with the prune before.
+    assert_eq!(audited.prune(Some(NOW)).unwrap(), 0);
+    assert_eq!(rows(&store, "api_calls"), 2);
+    let week = std::time::Duration::from_secs(7 * 86_400);
+    try_open(&store, "r: 9/min", |options| options.audit_retention = Some(week))
+        .unwrap()
+        .prune(Some(NOW))
+        .unwrap();
+    assert_eq!(rows(&store, "api_calls"), 1);
+}
+
+#[test]
+fn reset_forgets_one_key_in_one_rule_or_in_all_of_this_policy() {
+    let (_directory, store) = fresh();
+    let limiter = open(&store, "a: 9/min, 9/h; b: 9/min");
+    let other = open(&store, "c: 9/min");
+    for key in [&b"alice"[..], b"bob"] {
+        for rule in ["a", "b"] {
+            limiter.hit(Some(rule), key, 1, Some(NOW)).unwrap();
+        }
+        other.hit(None, key, 1, Some(NOW)).unwrap();
+    }
+    assert_eq!(limiter.reset(Some("b"), b"alice").unwrap(), 1);
+    assert_eq!(limiter.reset(None, b"alice").unwrap(), 2);
+    assert_eq!(limiter.reset(None, b"alice").unwrap(), 0);
+    assert_eq!(
+        sql(
+            &store,
+            "SELECT rule, window_ms, CAST(key AS TEXT) FROM rate_limit_windows ORDER BY 3, 1, 2"
+        ),
+        "c|60000|alice\na|60000|bob\na|3600000|bob\nb|60000|bob\nc|60000|bob"
+    );
+    assert_eq!(limiter.reset(Some("c"), b"bob").unwrap_err().code(), Code::NoRule);
+}
+
+#[test]
+fn a_damaged_row_is_an_error_and_never_an_allowance() {
+    let (_directory, store) = fresh();
+    let limiter = open(&store, "r: 9/min");
+    for damage in [
+        "attempts = 'many'",
+        "attempts = 1.5",
+        "attempts = x'00'",
+        "attempts = -1, admitted = -1",
+        "admitted = -5",
+        "admitted = attempts + 1",
+        "attempts = 9007199254740992",
+    ] {
+        limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+        sql(
+            &store,
+            &format!(
+                "PRAGMA ignore_check_constraints = 1; UPDATE rate_limit_windows SET {damage} \
+                 WHERE CAST(key AS TEXT) = 'alice'"
+            ),
+        );
+        let error = limiter.hit(None, b"alice", 1, Some(NOW)).expect_err(damage);
+        assert_eq!(error.code(), Code::Corrupt);
+        assert!(error.to_string().contains("rule \"r\""), "{error}");
+        assert!(!error.to_string().contains("alice"), "{error}");
+        assert_eq!(limiter.status(None, b"alice", Some(NOW)).unwrap_err().code(), Code::Corrupt);
+        assert!(limiter.hit(None, b"bob", 1, Some(NOW)).unwrap().allowed);
+        // The cure that the message names.
+        assert_eq!(limiter.reset(None, b"alice").unwrap(), 1);
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_no_counter_can_be() {
+    let (_directory, store) = fresh();
+    drop(open(&store, "r: 9/min"));
+    for values in ["'many', 0", "1.5, 0", "-1, -1", "1, 2", "9007199254740992, 0", "NULL, 0"] {
+        let insert =
+            format!("INSERT INTO rate_limit_windows VALUES (120000, 'r', 60000, x'61', {values})");
+        let output = Command::new("sqlite3").arg(&store).arg(insert).output().unwrap();
+        assert!(!output.status.success(), "{values} was accepted");
+    }
+}
+
+#[test]
+fn a_store_that_was_upgraded_meanwhile_fails_instead_of_being_miscounted() {
+    let (_directory, store) = fresh();
+    let limiter = open(&store, "r: 9/min");
+    limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+    sql(&store, "UPDATE meta SET value = 2 WHERE name = 'format'");
+    for outcome in [
+        limiter.hit(None, b"alice", 1, Some(NOW)).map(drop),
+        limiter.status(None, b"alice", Some(NOW)).map(drop),
+        limiter.refund(None, b"alice", 1, Some(NOW)).map(drop),
+        limiter.reset(None, b"alice").map(drop),
+        limiter.prune(Some(NOW)).map(drop),
+    ] {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.code(), Code::NotStore);
+        assert!(error.to_string().contains("format 2"), "{error}");
+    }
+    assert_eq!(sql(&store, "SELECT attempts FROM rate_limit_windows"), "1");
+}
+
+#[test]
+fn keys_under_a_secret_cannot_be_read_from_the_file() {
+    let (directory, store) = fresh();
+    let with = |secret: &str| {
+        try_open(&store, "r: 2/min", |options| options.key_secret = Some(secret.into()))
+    };
+    let limiter = with("first-secret").unwrap();
+    for count in 1..=3 {
+        let outcome = limiter.hit(None, b"192.0.2.7", 1, Some(NOW)).unwrap();
+        assert_eq!((outcome.count, outcome.allowed), (count, count <= 2));
+    }
+    for name in ["limits.db", "limits.db-wal"] {
+        let bytes = std::fs::read(directory.path().join(name)).unwrap();
+        assert!(!bytes.windows(9).any(|window| window == b"192.0.2.7"), "{name}");
+    }
+    // Another secret would give the same client a second budget.
+    for other in [with("second-secret"), try_open(&store, "r: 2/min", |_| {})] {
+        let error = other.err().unwrap();
+        assert_eq!(error.code(), Code::Invalid);
+        assert!(error.to_string().contains("key_secret"), "{error}");
+        assert!(!error.to_string().contains("-secret"), "{error}");
+    }
+    assert!(with("first-secret").is_ok());
+}
+
+#[test]
+fn new_files_have_the_mode_of_the_option_whatever_the_umask() {
+    let (directory, store) = fresh();
+    let mode = |name: &str| {
+        std::fs::metadata(directory.path().join(name)).unwrap().permissions().mode() & 0o777
+    };
+    let _limiter = open(&store, "r: 9/min");
+    assert_eq!(["limits.db", "limits.db-wal", "limits.db-shm"].map(mode), [0o600; 3]);
+    let shared = directory.path().join("shared.db");
+    let _limiter = try_open(&shared, "r: 9/min", |options| options.file_mode = 0o666).unwrap();
+    assert_eq!(["shared.db", "shared.db-wal", "shared.db-shm"].map(mode), [0o666; 3]);
+    for mode in [0o400, 0o700, 0o1600, 0] {
+        let error = try_open(&shared, "r: 9/min", |options| options.file_mode = mode).err();
+        assert_eq!(error.unwrap().code(), Code::Invalid, "{mode:o}");
+    }
+}
+
+#[test]
+fn without_keep_open_the_last_close_leaves_the_database_alone() {
+    let (directory, store) = fresh();
+    let files = || std::fs::read_dir(directory.path()).unwrap().count();
+    let close_for_good = |options: &mut Options| options.keep_open = false;
+    let one = try_open(&store, "r: 9/min", close_for_good).unwrap();
+    let two = try_open(&store, "r: 9/min", close_for_good).unwrap();
+    one.hit(None, b"alice", 1, Some(NOW)).unwrap();
+    drop(one);
+    assert_eq!(files(), 3);
+    drop(two);
+    assert_eq!(files(), 1);
+    assert_eq!(open(&store, "r: 9/min").status(None, b"alice", Some(NOW)).unwrap().count, 1);
+}
+
+#[test]
+fn what_is_no_store_name_is_refused() {
+    for (name, says) in [
+        ("", "empty"),
+        ("file:limits.db", "file:"),
+        ("redis://localhost/0", "redis:"),
+        ("/nonexistent-directory/limits.db", "directory"),
+    ] {
+        let error = Limiter::open(name, "1/s", &Options::default()).err().unwrap();
+        assert_eq!(error.code(), Code::Invalid, "{error}");
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+#[test]
+fn symbolic_links_lead_to_one_store_and_hard_links_are_refused() {
+    let (directory, store) = fresh();
+    let limiter = open(&store, "r: 9/min");
+    limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+    let link = directory.path().join("link.db");
+    symlink("limits.db", &link).unwrap();
+    assert_eq!(open(&link, "r: 9/min").hit(None, b"alice", 1, Some(NOW)).unwrap().count, 2);
+    assert!(!directory.path().join("link.db-wal").exists());
+    let dangling = directory.path().join("dangling.db");
+    symlink("nowhere.db", &dangling).unwrap();
+    assert_eq!(refusal(&dangling).code(), Code::NotStore);
+
+    let other = directory.path().join("other.db");
+    std::fs::copy(&store, &other).unwrap();
+    std::fs::hard_link(&other, directory.path().join("second-name.db")).unwrap();
+    assert_eq!(refusal(&other).code(), Code::NotStore);
+}
+
+#[test]
+fn a_store_that_is_deleted_or_replaced_is_noticed() {
+    let (directory, store) = fresh();
+    let limiter = open(&store, "r: 9/min");
+    limiter.hit(None, b"alice", 5, Some(NOW)).unwrap();
+    let backup = directory.path().join("backup.db");
+    sql(&store, &format!(".backup {}", backup.display()));
+    limiter.hit(None, b"alice", 3, Some(NOW)).unwrap();
+
+    // As a restore must: the old -wal belongs to the old database.
+    std::fs::rename(&backup, &store).unwrap();
+    for name in ["limits.db-wal", "limits.db-shm"] {
+        std::fs::remove_file(directory.path().join(name)).unwrap();
+    }
+    // Opening it looks at once; a limiter in use looks twice a second.
+    assert_eq!(open(&store, "r: 9/min").status(None, b"alice", Some(NOW)).unwrap().count, 5);
+    assert_eq!(limiter.status(None, b"alice", Some(NOW)).unwrap().count, 5);
+
+    for name in ["limits.db", "limits.db-wal", "limits.db-shm"] {
+        let _ = std::fs::remove_file(directory.path().join(name));
+    }
+    assert_eq!(open(&store, "r: 9/min").status(None, b"alice", Some(NOW)).unwrap().count, 0);
+    assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, 1);
+    assert_eq!(sql(&store, "SELECT attempts FROM rate_limit_windows"), "1");
+}
+
+#[test]
+fn long_keys_are_kept_apart_by_their_hash_and_stay_recognisable() {
+    let (_directory, store) = fresh();
+    let limiter = open(&store, "r: 1/min");
+    let keys = [72, 73, 100, 1_000_000].map(|length| vec![b'k'; length]);
+    for key in &keys {
+        assert!(limiter.hit(None, key, 1, Some(NOW)).unwrap().allowed);
+        assert!(!limiter.hit(None, key, 1, Some(NOW)).unwrap().allowed);
+    }
+    assert_eq!(
+        sql(&store, "SELECT length(key) FROM rate_limit_windows ORDER BY 1"),
+        "72\n73\n73\n73"
+    );
+}
+
+#[test]
+fn info_says_what_is_in_force() {
+    let (_directory, store) = fresh();
+    let limiter = try_open(&store, "r: 1/min", |options| options.audit = true).unwrap();
+    let info: serde_json::Value = serde_json::from_str(&limiter.info().unwrap()).unwrap();
+    assert_eq!(info["version"], ratelite::VERSION);
+    assert_eq!(info["durability"], "hit");
+    assert_eq!(info["locks"], "ofd");
+    assert_eq!(info["audit"], true);
+    assert_eq!(info["store"], store.canonicalize().unwrap().to_str().unwrap());
+}

@@ -1,0 +1,222 @@
+//! Compiles C programs against the built library and runs them, against whichever build of it.
+
+// Each test crate uses a part of this.
+#![allow(dead_code)]
+
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The root of the source tree.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// 1 for `make test`; the long forms of `make soak` do this many times as much.
+pub fn scale() -> u32 {
+    if std::env::var_os("RATELITE_SOAK").is_some_and(|value| value == "1") { 10 } else { 1 }
+}
+
+/// A new directory on a disk, removed when the value is dropped.
+pub fn fresh_directory() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory")
+}
+
+/// Where the release build of the shared library is.
+pub fn library_dir() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let _lock = lock("release.lock");
+        succeed(cargo_build(&[]));
+        root().join("target/release")
+    };
+    BUILT.get_or_init(build).clone()
+}
+
+/// Where a build of the shared library with one cargo feature is. All features share one target
+/// directory, in which SQLite is compiled once; each result is copied to a directory of its own.
+pub fn library_with_feature(feature: &str) -> PathBuf {
+    let attack = root().join("target/attack");
+    let _lock = lock("attack.lock");
+    let own = attack.join(feature);
+    let (stamp, sources) = (own.join("sources"), hash_of_sources());
+    if fs::read_to_string(&stamp).is_ok_and(|built| built == sources) {
+        return own;
+    }
+    // The file's name does not tell the features apart, so cargo might take another's for fresh.
+    let _ = fs::remove_file(attack.join("release/deps/libratelite.so"));
+    succeed(cargo_build(&[
+        OsStr::new("--target-dir"),
+        attack.as_os_str(),
+        "--features".as_ref(),
+        feature.as_ref(),
+    ]));
+    fs::create_dir_all(&own).unwrap();
+    let _ = fs::remove_file(own.join("libratelite.so"));
+    fs::copy(attack.join("release/libratelite.so"), own.join("libratelite.so")).unwrap();
+    if !own.join("libratelite.so.1").exists() {
+        std::os::unix::fs::symlink("libratelite.so", own.join("libratelite.so.1")).unwrap();
+    }
+    fs::write(stamp, sources).unwrap();
+    own
+}
+
+/// Compiles a C program (a path below `tests/`) against the header and the library. The result is
+/// kept until the program, a header, or the flags change. Libraries go into the flags (`-lm`).
+pub fn compile(source: impl AsRef<Path>, extra_flags: &[&str]) -> PathBuf {
+    let source = root().join("tests").join(source);
+    let folder = root().join("target/ctests");
+    let stem = source.file_stem().expect("a file name").to_string_lossy().into_owned();
+    let program = folder.join(format!("{stem}-{}", hash_of_program(&source, extra_flags)));
+    let _lock = lock(&format!("compile-{stem}.lock"));
+    if program.exists() {
+        return program;
+    }
+    fs::create_dir_all(&folder).unwrap();
+    let unfinished = program.with_extension("new");
+    let output = Command::new("cc")
+        .args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"])
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg("-I")
+        .arg(root().join("tests/support"))
+        .arg(&source)
+        .arg("-o")
+        .arg(&unfinished)
+        .arg("-L")
+        .arg(library_dir())
+        .arg("-lratelite")
+        .args(extra_flags)
+        .output()
+        .expect("cc, the C compiler: apt-get install gcc libc6-dev");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !complaint.contains("sqlite3.h: No such file") && !complaint.contains("find -lsqlite3"),
+        "the host's own SQLite is needed: apt-get install libsqlite3-dev"
+    );
+    assert!(output.status.success(), "{} does not compile:\n{complaint}", source.display());
+    fs::rename(unfinished, &program).unwrap();
+    program
+}
+
+/// A command that finds the library in `library`, and is killed with all its children after
+/// `seconds`: nothing that is tested here may hang.
+pub fn command(program: impl AsRef<OsStr>, library: &Path, seconds: u32) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["--signal=KILL", &seconds.to_string()]).arg(program);
+    command.env("LD_LIBRARY_PATH", library);
+    command
+}
+
+/// What a program printed, and how it ended.
+pub struct Report {
+    pub text: String,
+    pub succeeded: bool,
+    pub ending: String,
+}
+
+impl Report {
+    pub fn of(output: &Output) -> Self {
+        let text = [&output.stdout[..], &output.stderr[..]].concat();
+        Self {
+            text: String::from_utf8_lossy(&text).into_owned(),
+            succeeded: output.status.success(),
+            ending: output.status.to_string(),
+        }
+    }
+
+    /// The number that the program printed as `name=number`.
+    pub fn number(&self, name: &str) -> i64 {
+        self.word(name).parse().unwrap_or_else(|_| panic!("{name} is no number in {self}"))
+    }
+
+    /// The word that the program printed as `name=word`.
+    pub fn word(&self, name: &str) -> &str {
+        let words = self.text.split_whitespace();
+        let value = words.filter_map(|word| word.split_once('=')).find(|(key, _)| *key == name);
+        value.unwrap_or_else(|| panic!("no {name} in {self}")).1
+    }
+}
+
+impl std::fmt::Display for Report {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "({}) {}", self.ending, self.text.trim_end())
+    }
+}
+
+/// Runs a program to its end, whatever that is.
+pub fn run<S: AsRef<OsStr>>(program: &Path, library: &Path, seconds: u32, args: &[S]) -> Report {
+    let output = command(program, library, seconds).args(args).output();
+    Report::of(&output.expect("timeout, of the coreutils"))
+}
+
+/// Runs a program that must succeed.
+pub fn run_well<S: AsRef<OsStr>>(
+    program: &Path,
+    library: &Path,
+    seconds: u32,
+    args: &[S],
+) -> Report {
+    let report = run(program, library, seconds, args);
+    let words: Vec<_> = args.iter().map(|word| word.as_ref().to_string_lossy()).collect();
+    assert!(report.succeeded, "{} {}: {report}", program.display(), words.join(" "));
+    report
+}
+
+fn cargo_build(extra: &[&OsStr]) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--release", "--lib", "--quiet"]).args(extra).current_dir(root());
+    command
+}
+
+fn succeed(mut command: Command) {
+    let output = command.output().expect("cargo");
+    assert!(output.status.success(), "{}", Report::of(&output));
+}
+
+/// One test process at a time; given back when the file is closed.
+fn lock(name: &str) -> File {
+    let folder = root().join("target/ctests");
+    fs::create_dir_all(&folder).unwrap();
+    let file = File::create(folder.join(name)).unwrap();
+    file.lock().unwrap();
+    file
+}
+
+fn hash_of_sources() -> String {
+    let mut hasher = DefaultHasher::new();
+    for file in ["Cargo.toml", "Cargo.lock", "build.rs"] {
+        fs::read(root().join(file)).unwrap().hash(&mut hasher);
+    }
+    hash_files(&root().join("src"), "", &mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+fn hash_of_program(source: &Path, flags: &[&str]) -> String {
+    let mut hasher = DefaultHasher::new();
+    fs::read(source)
+        .unwrap_or_else(|error| panic!("{}: {error}", source.display()))
+        .hash(&mut hasher);
+    hash_files(&root().join("include"), ".h", &mut hasher);
+    hash_files(&root().join("tests"), ".h", &mut hasher);
+    flags.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+fn hash_files(folder: &Path, ending: &str, hasher: &mut DefaultHasher) {
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            hash_files(&path, ending, hasher);
+        } else if path.to_string_lossy().ends_with(ending) {
+            path.hash(hasher);
+            fs::read(&path).unwrap().hash(hasher);
+        }
+    }
+}
