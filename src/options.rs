@@ -24,6 +24,10 @@ pub struct Options {
     /// opening it again then costs a microsecond. Off, the last one checkpoints and removes
     /// `-wal` and `-shm`.
     pub keep_open: bool,
+    /// Whether a store of ours that turns out to be damaged is moved aside, to
+    /// `<path>.corrupt-<time>`, and begun anew with no counters. Off unless set: it is an error.
+    /// Files that are not ours are never touched.
+    pub recover_corrupt: bool,
     /// Whether each allowed hit is also a row of `api_calls`. Off unless set.
     pub audit: bool,
     /// How long those rows are kept before pruning takes them. Unless set it is 30 days where
@@ -43,6 +47,7 @@ impl Default for Options {
             busy_timeout: DEFAULT_BUSY_TIMEOUT,
             auto_prune: true,
             keep_open: true,
+            recover_corrupt: false,
             audit: false,
             audit_retention: None,
             file_mode: DEFAULT_FILE_MODE,

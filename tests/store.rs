@@ -388,6 +388,81 @@ fn a_store_that_is_deleted_or_replaced_is_noticed() {
 }
 
 #[test]
+fn a_log_that_is_deleted_under_a_running_process_loses_nothing() {
+    for name in ["limits.db-wal", "limits.db-shm"] {
+        let (directory, store) = fresh();
+        let limiter = open(&store, "r: 9/min");
+        limiter.hit(None, b"alice", 5, Some(NOW)).unwrap();
+        std::fs::remove_file(directory.path().join(name)).unwrap();
+        // Opening looks at once; a limiter in use looks twice a second.
+        let again = open(&store, "r: 9/min");
+        assert_eq!(again.hit(None, b"alice", 1, Some(NOW)).unwrap().count, 6, "{name}");
+        assert_eq!(sql(&store, "SELECT attempts FROM rate_limit_windows"), "6", "{name}");
+        assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, 7, "{name}");
+    }
+}
+
+#[test]
+fn the_log_of_a_database_that_was_deleted_alone_is_not_replayed_into_a_new_one() {
+    let (directory, store) = fresh();
+    let copies = tempfile::tempdir().unwrap();
+    let limiter = open(&store, "r: 9/min");
+    for key in 0..200u8 {
+        limiter.hit(None, &[key], 1, Some(NOW)).unwrap();
+    }
+    // What a crash leaves, without its database.
+    std::fs::copy(&store, copies.path().join("whole.db")).unwrap();
+    std::fs::copy(directory.path().join("limits.db-wal"), copies.path().join("limits.db-wal"))
+        .unwrap();
+    let new = copies.path().join("limits.db");
+    let limiter = open(&new, "r: 9/min");
+    assert_eq!(limiter.status(None, &[7], Some(NOW)).unwrap().count, 0);
+    assert_eq!(limiter.hit(None, &[7], 1, Some(NOW)).unwrap().count, 1);
+    assert_eq!(sql(&new, "PRAGMA integrity_check"), "ok");
+}
+
+/// Overwrites the pages after the first, as a failing disk does.
+fn damage(store: &Path) {
+    let mut bytes = std::fs::read(store).unwrap();
+    bytes[4096..].fill(0xA5);
+    std::fs::write(store, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_store_is_an_error_unless_the_option_has_it_moved_aside() {
+    let (directory, store) = fresh();
+    let close_for_good = |options: &mut Options| options.keep_open = false;
+    let limiter = try_open(&store, "r: 9/min", close_for_good).unwrap();
+    limiter.hit(None, b"alice", 5, Some(NOW)).unwrap();
+    drop(limiter);
+    damage(&store);
+    let damaged = std::fs::read(&store).unwrap();
+
+    let outcome = try_open(&store, "r: 9/min", close_for_good)
+        .and_then(|limiter| limiter.hit(None, b"alice", 1, Some(NOW)));
+    assert_eq!(outcome.unwrap_err().code(), Code::Corrupt);
+    assert_eq!(std::fs::read(&store).unwrap(), damaged);
+
+    let recover = |options: &mut Options| options.recover_corrupt = true;
+    let limiter = try_open(&store, "r: 9/min", recover).unwrap();
+    assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, 1);
+    let aside: Vec<_> = std::fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().contains(".db.corrupt-"))
+        .collect();
+    assert_eq!(aside.len(), 1, "{aside:?}");
+    assert_eq!(std::fs::read(&aside[0]).unwrap(), damaged);
+
+    // A file that is not ours is never moved.
+    let foreign = directory.path().join("foreign.db");
+    std::fs::write(&foreign, "not a database").unwrap();
+    let error = try_open(&foreign, "r: 9/min", recover).err().unwrap();
+    assert_eq!(error.code(), Code::NotStore);
+    assert_eq!(std::fs::read(&foreign).unwrap(), b"not a database");
+}
+
+#[test]
 fn long_keys_are_kept_apart_by_their_hash_and_stay_recognisable() {
     let (_directory, store) = fresh();
     let limiter = open(&store, "r: 1/min");

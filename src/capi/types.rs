@@ -140,7 +140,9 @@ pub struct rl_options {
     /// RL_ON: each allowed hit is also a row of the table api_calls (time, rule, key, cost),
     /// committed with the count. Default RL_OFF.
     pub audit: i64,
-    /// Reserved for moving a damaged store aside: RL_DEFAULT or RL_OFF. RL_ON is RL_EINVAL.
+    /// RL_ON: a store of ours that turns out to be damaged is moved aside, to
+    /// `<path>.corrupt-<milliseconds since the epoch>`, and begun anew with no counters. Default
+    /// RL_OFF: it is RL_ECORRUPT. A file that is not a store is never touched.
     pub recover_corrupt: i64,
     /// How long rows of api_calls are kept, in seconds, 1 to 315360000 (ten years). Default:
     /// 2592000 (30 days) where audit is on; where it is off too, this limiter prunes no such rows.
@@ -180,9 +182,6 @@ impl rl_options {
         in_range("durability", self.durability, RL_DURABLE_DEFAULT..=RL_DURABLE_INTERVAL)?;
         in_range("flush_interval_ms", self.flush_interval_ms, 0..=60_000)?;
         in_range("table_slots", self.table_slots, 0..=1 << 32)?;
-        if switch("recover_corrupt", self.recover_corrupt, false)? {
-            return Err(Error::invalid("recover_corrupt is not in this version: leave it off"));
-        }
         Ok(Options {
             busy_timeout: match self.busy_timeout_ms {
                 0 => defaults.busy_timeout,
@@ -194,6 +193,11 @@ impl rl_options {
             },
             auto_prune: switch("auto_prune", self.auto_prune, defaults.auto_prune)?,
             keep_open: switch("keep_open", self.keep_open, defaults.keep_open)?,
+            recover_corrupt: switch(
+                "recover_corrupt",
+                self.recover_corrupt,
+                defaults.recover_corrupt,
+            )?,
             audit: switch("audit", self.audit, defaults.audit)?,
             audit_retention: match self.audit_retention_s {
                 0 => None,

@@ -5,11 +5,11 @@
 //! So closing the connection neither checkpoints nor deletes the WAL, and opening it again need
 //! not rebuild the WAL index: a fork costs 0.1 ms instead of 2, the hit after it 1 ms less.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::file::{self, StoreFile};
 use super::lock::{self, LockKind};
+use super::stat;
+use super::store_file::StoreFile;
 
 /// SHARED_FIRST and SHARED_SIZE of SQLite's unix VFS: PENDING_BYTE (1 GiB) + 2, 510 bytes.
 const SHARED_RANGE: (i64, i64) = (0x4000_0002, 510);
@@ -26,7 +26,7 @@ impl Anchor {
     pub(crate) fn take(database: &Path) -> Option<Self> {
         let anchor = Self {
             database: StoreFile::open(database).ok()?,
-            wal_index: StoreFile::open(&wal_index_path(database)).ok()?,
+            wal_index: StoreFile::open(&stat::beside(database, "-shm")).ok()?,
         };
         let fd = anchor.database.fd();
         let holds = lock::kind(fd) == LockKind::OpenFileDescription
@@ -37,19 +37,14 @@ impl Anchor {
 
     /// Whether it still holds the files that the path names.
     pub(crate) fn fits(&self, database: &Path) -> bool {
-        is_same(&self.database, database) && is_same(&self.wal_index, &wal_index_path(database))
+        is_same(&self.database, database)
+            && is_same(&self.wal_index, &stat::beside(database, "-shm"))
     }
 }
 
 fn is_same(held: &StoreFile, path: &Path) -> bool {
-    match (held.facts(), file::lstat(path)) {
+    match (held.facts(), stat::lstat(path)) {
         (Ok(held), Ok(named)) => held.id == named.id,
         _ => false,
     }
-}
-
-fn wal_index_path(database: &Path) -> PathBuf {
-    let mut path = OsString::from(database);
-    path.push("-shm");
-    PathBuf::from(path)
 }

@@ -1,18 +1,15 @@
 //! What every call that may touch a store does first and last.
 
-use std::cell::Cell;
-
-use super::{fork, fork_mark, signals::HeldBack};
+use super::fork::{self, Inside};
+use super::fork_mark;
+use super::signals::HeldBack;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 
-thread_local! {
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
-}
-
-/// While this lives, the thread is inside the library: its signals are held back, and a fork that
-/// it makes all the same (from a crash handler) leaves the stores alone.
+/// While this lives, the thread is inside the library and its signals are held back.
 pub(crate) struct Call {
+    // Dropped in this order: a signal that comes in at once may fork.
+    _inside: Inside,
     _signals: HeldBack,
 }
 
@@ -31,23 +28,11 @@ impl Call {
                  be used; make it with fork(), or open the store after exec",
             ));
         }
-        DEPTH.with(|depth| depth.set(depth.get() + 1));
-        Ok(Self { _signals: signals })
+        Ok(Self { _inside: Inside::enter(), _signals: signals })
     }
 }
 
 /// Whether this process may use stores: false in one that was forked behind the handlers' back.
 pub(crate) fn is_permitted() -> bool {
     !fork::is_installed() || fork_mark::is_set()
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        DEPTH.with(|depth| depth.set(depth.get() - 1));
-    }
-}
-
-/// Whether this thread is inside the library.
-pub(super) fn is_inside() -> bool {
-    DEPTH.with(|depth| depth.get() > 0)
 }

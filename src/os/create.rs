@@ -1,12 +1,30 @@
 //! Makes a store file that is whole from its first moment.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::file::{StoreFile, c_path};
+use super::stat::c_path;
+use super::store_file::StoreFile;
+
+/// Keeps others from making or removing files of stores in a directory, until it is dropped.
+pub(crate) struct DirectoryLock {
+    _directory: File,
+}
+
+impl DirectoryLock {
+    /// `None` when somebody else has it.
+    pub(crate) fn try_take(directory: &Path) -> io::Result<Option<Self>> {
+        let directory = File::open(directory)?;
+        match directory.try_lock() {
+            Ok(()) => Ok(Some(Self { _directory: directory })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
 
 /// Writes `content` to a nameless file in the directory of `path`, syncs it, and gives it the name.
 /// False when somebody else's file has the name by then. The mode is exact, whatever the umask.

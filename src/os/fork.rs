@@ -10,12 +10,13 @@
 //! * A child closes what it inherited and starts anew; its parent's descriptors are its parent's.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex as StdMutex, OnceLock, PoisonError};
 
 use super::mutex::{Guard, Mutex};
 use super::signals::HeldBack;
-use super::{call, fork_mark, parked, vfs};
+use super::{fork_mark, parked, vfs};
 use crate::deadline::Deadline;
 
 /// Who owns connections.
@@ -52,6 +53,26 @@ unsafe impl Send for Between {}
 
 thread_local! {
     static SKIPPED: Cell<bool> = const { Cell::new(false) };
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// While this lives, its thread is inside a call: a fork that it makes all the same (from a crash
+/// handler) leaves the stores alone. Not `Send`: it counts for its thread.
+pub(super) struct Inside {
+    _this_thread: PhantomData<*const ()>,
+}
+
+impl Inside {
+    pub(super) fn enter() -> Self {
+        CALLS.set(CALLS.get() + 1);
+        Self { _this_thread: PhantomData }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        CALLS.set(CALLS.get() - 1);
+    }
 }
 
 /// Names the owner of all connections, once.
@@ -92,7 +113,7 @@ pub(super) fn install_once(deadline: &Deadline) -> bool {
 extern "C" fn prepare() {
     // Inside a call (a crash handler that forks) this thread may hold what prepare would wait for;
     // without the mark, threads that do not exist here may.
-    if call::is_inside() || !fork_mark::is_set() {
+    if CALLS.get() > 0 || !fork_mark::is_set() {
         SKIPPED.set(true);
         return;
     }

@@ -16,11 +16,12 @@
 pub(crate) mod anchor;
 pub(crate) mod call;
 pub(crate) mod create;
-pub(crate) mod file;
 pub(crate) mod fork;
 mod fork_mark;
 pub(crate) mod lock;
 pub(crate) mod mutex;
 pub(crate) mod parked;
 mod signals;
+pub(crate) mod stat;
+pub(crate) mod store_file;
 pub(crate) mod vfs;

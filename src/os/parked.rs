@@ -15,9 +15,9 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::file::{self, FileId};
 use super::lock;
 use super::mutex::{Guard, Mutex};
+use super::stat::{self, FileId};
 
 static TABLE: Mutex<Table> = Mutex::new(Table { entries: Vec::new() });
 
@@ -42,7 +42,7 @@ struct Entry {
 impl Entry {
     /// Whether the number still names the file it was opened for.
     fn is_intact(&self) -> bool {
-        file::fstat(self.fd).is_ok_and(|facts| facts.id == self.id)
+        stat::fstat(self.fd).is_ok_and(|facts| facts.id == self.id)
     }
 }
 
@@ -85,6 +85,13 @@ pub(super) fn note_locking(fd: RawFd) -> bool {
 pub(crate) fn all_intact() -> bool {
     let table = TABLE.lock_unbounded();
     table.entries.iter().all(|entry| entry.is_parked || entry.is_intact())
+}
+
+/// Whether a descriptor of this file is in use.
+pub(crate) fn is_in_use(id: FileId) -> bool {
+    // Without the overrides nobody enters what SQLite opens.
+    cfg!(feature = "test-undefended")
+        || TABLE.lock_unbounded().entries.iter().any(|entry| !entry.is_parked && entry.id == id)
 }
 
 /// Lets no lock be taken any more on the descriptors in use, so that closing their connections
@@ -130,7 +137,7 @@ pub(super) fn overlay_with_null() {
 
 impl Table {
     fn add(&mut self, fd: RawFd, access: libc::c_int) {
-        if let Ok(facts) = file::fstat(fd) {
+        if let Ok(facts) = stat::fstat(fd) {
             self.entries.retain(|entry| entry.fd != fd);
             self.entries.push(Entry { fd, id: facts.id, access, is_parked: false });
             OURS.set(fd);
@@ -140,7 +147,7 @@ impl Table {
     }
 
     fn take_parked(&mut self, path: &CStr, access: libc::c_int) -> Option<RawFd> {
-        let id = file::lstat_c(path).ok()?.id;
+        let id = stat::lstat_c(path).ok()?.id;
         self.forget_lost();
         let entry = self
             .entries
@@ -156,7 +163,7 @@ impl Table {
         ABANDONED.clear(fd);
         if !self.entries[position].is_intact() {
             self.remove(position);
-        } else if has_locks && file::fstat(fd).is_ok_and(|facts| facts.links > 0) {
+        } else if has_locks && stat::fstat(fd).is_ok_and(|facts| facts.links > 0) {
             lock::unlock_all(fd);
             self.entries[position].is_parked = true;
         } else {
@@ -172,7 +179,7 @@ impl Table {
             let entry = &self.entries[position];
             let (fd, id) = (entry.fd, entry.id);
             if entry.is_parked
-                && file::fstat(fd).is_ok_and(|facts| facts.id == id && facts.links == 0)
+                && stat::fstat(fd).is_ok_and(|facts| facts.id == id && facts.links == 0)
             {
                 self.remove(position);
                 close(fd);

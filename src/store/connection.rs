@@ -3,24 +3,22 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rusqlite::Connection;
 
+use super::checkpoint;
 use super::failure::Failure;
 use super::first_open;
 use super::meta::{Meta, Settings};
+use super::watched_file::{Found, WatchedFile};
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::os::anchor::Anchor;
 use crate::os::call::Call;
-use crate::os::file::{self, FileId};
 use crate::os::fork;
 use crate::os::mutex::{Mutex, OwnedGuard};
-
-/// SQLite does not notice in WAL mode that its file was deleted or replaced; we look this often.
-const LOOK_AT_FILE_EVERY: Duration = Duration::from_millis(500);
+use crate::os::stat::{self, FileId};
 
 pub(super) struct SharedConnection {
     place: Place,
@@ -28,6 +26,8 @@ pub(super) struct SharedConnection {
     state: Arc<Mutex<State>>,
     /// How many limiters use it; changed under the registry's lock.
     handles: AtomicUsize,
+    /// Whether the next use is to see if the file was replaced, however short ago the last look.
+    look_at_once: AtomicBool,
 }
 
 enum Place {
@@ -40,19 +40,15 @@ enum Place {
 pub(super) struct State {
     open: Option<Open>,
     anchor: Option<Anchor>,
+    /// The file that was opened last, successfully or not.
+    last_opened: Option<FileId>,
 }
 
 struct Open {
     connection: Connection,
     meta: Meta,
     /// `None` for a store in memory.
-    file: Option<OpenFile>,
-}
-
-struct OpenFile {
-    id: FileId,
-    /// When the path was last compared with the file; `None`: compare at the next use.
-    looked_at: Option<Instant>,
+    file: Option<WatchedFile>,
 }
 
 impl SharedConnection {
@@ -70,8 +66,14 @@ impl SharedConnection {
     }
 
     fn new(place: Place, settings: Settings, open: Option<Open>) -> Self {
-        let state = Arc::new(Mutex::new(State { open, anchor: None }));
-        Self { place, settings, state, handles: AtomicUsize::new(0) }
+        let state = Arc::new(Mutex::new(State { open, anchor: None, last_opened: None }));
+        Self {
+            place,
+            settings,
+            state,
+            handles: AtomicUsize::new(0),
+            look_at_once: AtomicBool::new(false),
+        }
     }
 
     /// The store's name, for messages.
@@ -91,9 +93,12 @@ impl SharedConnection {
 
     /// Runs `attempt` on the connection, again and again while others are in its way, until the
     /// deadline. Between two tries the connection is free, for other threads and for a fork.
+    ///
+    /// With `recover`, a file that turns out to be damaged is moved aside, once, and begun anew.
     pub(super) fn with<T>(
         &self,
         deadline: &Deadline,
+        mut recover: bool,
         mut attempt: impl FnMut(&Connection, &Meta) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
         let _call = Call::enter(deadline)?;
@@ -101,6 +106,9 @@ impl SharedConnection {
             match self.try_once(deadline, &mut attempt)? {
                 Ok(value) => return Ok(value),
                 Err(failure) if failure.is_busy() && deadline.pause() => {}
+                Err(failure) if failure.is_damaged_file() && std::mem::take(&mut recover) => {
+                    self.set_aside(deadline)?;
+                }
                 Err(failure) => return Err(failure.describe(&self.name())),
             }
         }
@@ -123,6 +131,17 @@ impl SharedConnection {
             state.open = None;
         }
         Ok(outcome)
+    }
+
+    /// Moves the damaged file aside, if it still stands at the path.
+    fn set_aside(&self, deadline: &Deadline) -> Result<()> {
+        let Some(path) = self.path() else { return Ok(()) };
+        let mut state = self.lock(deadline)?;
+        state.anchor = None;
+        state.close_file();
+        let Some(damaged) = state.last_opened else { return Ok(()) };
+        first_open::set_aside(path, damaged, deadline)
+            .map_err(|failure| failure.describe(&self.name()))
     }
 
     /// The state, once no fork is waiting for it.
@@ -161,12 +180,20 @@ impl SharedConnection {
         let Place::File(path) = &self.place else {
             return state.open.as_ref().ok_or_else(|| missing().into());
         };
-        if state.open.as_mut().is_some_and(|open| open.was_replaced(path)) {
-            state.open = None;
+        let at_once = self.look_at_once.swap(false, Ordering::Relaxed);
+        let found = state.open_file_mut().map_or(Found::Same, |file| file.look(path, at_once));
+        if found == Found::LogDeleted {
+            state.save_log();
+        }
+        if found != Found::Same {
             state.anchor = None;
+            state.close_file();
         }
         if state.open.is_none() {
-            state.open = Some(self.open_file(path, deadline)?);
+            let id = first_open::ensure_file(path, &self.settings, deadline)?;
+            state.last_opened = Some(id);
+            let (connection, meta) = first_open::connect(path, &self.settings, deadline)?;
+            state.open = Some(Open { connection, meta, file: Some(WatchedFile::new(id)) });
             if !state.anchor.as_ref().is_some_and(|anchor| anchor.fits(path)) {
                 state.anchor = Anchor::take(path);
             }
@@ -174,17 +201,10 @@ impl SharedConnection {
         state.open.as_ref().ok_or_else(|| missing().into())
     }
 
-    fn open_file(&self, path: &Path, deadline: &Deadline) -> std::result::Result<Open, Failure> {
-        let id = first_open::ensure_file(path, &self.settings)?;
-        let (connection, meta) = first_open::connect(path, &self.settings, deadline)?;
-        let file = Some(OpenFile { id, looked_at: Some(Instant::now()) });
-        Ok(Open { connection, meta, file })
-    }
-
     /// Whether the connection is open on this very file.
-    pub(super) fn is_open_on(&self, id: FileId) -> bool {
-        let state = self.state.lock_unbounded();
-        state.open_file().is_some_and(|file| file.id == id)
+    pub(super) fn is_open_on(&self, id: FileId, deadline: &Deadline) -> Result<bool> {
+        let state = self.lock(deadline)?;
+        Ok(state.open_file().is_some_and(|file| file.id == id))
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -193,17 +213,15 @@ impl SharedConnection {
 
     /// Whether this path leads to the file that the connection is open on, as its own path does.
     pub(super) fn names(&self, path: &Path) -> bool {
-        match (self.path().map(file::stat), file::stat(path)) {
+        match (self.path().map(stat::stat), stat::stat(path)) {
             (Some(Ok(own)), Ok(other)) => own.id == other.id,
             _ => false,
         }
     }
 
-    /// Lets the next use see whether the file was replaced, however short ago the last look was.
+    /// Lets the next use see whether the file was replaced.
     pub(super) fn look_at_file_again(&self) {
-        if let Some(file) = self.state.lock_unbounded().open_file_mut() {
-            file.looked_at = None;
-        }
+        self.look_at_once.store(true, Ordering::Relaxed);
     }
 
     /// Counts one more limiter on this connection, and says how many there are.
@@ -232,12 +250,19 @@ impl SharedConnection {
 }
 
 impl State {
-    fn open_file(&self) -> Option<&OpenFile> {
+    fn open_file(&self) -> Option<&WatchedFile> {
         self.open.as_ref()?.file.as_ref()
     }
 
-    fn open_file_mut(&mut self) -> Option<&mut OpenFile> {
+    fn open_file_mut(&mut self) -> Option<&mut WatchedFile> {
         self.open.as_mut()?.file.as_mut()
+    }
+
+    /// Moves into the database what stands only in a log that has no name any more.
+    fn save_log(&self) {
+        if let Some(open) = &self.open {
+            checkpoint::now(&open.connection);
+        }
     }
 
     /// A store in memory stays: closing it would lose its counters.
@@ -250,17 +275,6 @@ impl State {
     /// In a child of fork: the anchor's locks are the parent's.
     pub(super) fn forget_parent(&mut self) {
         self.anchor = None;
-    }
-}
-
-impl Open {
-    fn was_replaced(&mut self, path: &Path) -> bool {
-        let Some(file) = &mut self.file else { return false };
-        if file.looked_at.is_some_and(|looked_at| looked_at.elapsed() < LOOK_AT_FILE_EVERY) {
-            return false;
-        }
-        file.looked_at = Some(Instant::now());
-        !file::stat(path).is_ok_and(|facts| facts.id == file.id)
     }
 }
 

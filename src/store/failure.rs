@@ -28,8 +28,19 @@ impl From<Error> for Failure {
 impl Failure {
     /// Whether another process or thread is in the way, so that trying again may help.
     pub(super) fn is_busy(&self) -> bool {
+        match self {
+            Self::Own(error) => error.code() == Code::Busy,
+            Self::Sqlite(error) => matches!(
+                primary_code(error),
+                ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED | ffi::SQLITE_PROTOCOL
+            ),
+        }
+    }
+
+    /// Whether the file itself is damaged, not only a row in it.
+    pub(super) fn is_damaged_file(&self) -> bool {
         let Self::Sqlite(error) = self else { return false };
-        matches!(primary_code(error), ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED | ffi::SQLITE_PROTOCOL)
+        matches!(primary_code(error), ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB)
     }
 
     /// Whether the connection may be left in a state that only opening it anew mends.

@@ -10,21 +10,26 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::checkpoint;
 use super::failure::Failure;
-use super::meta::{Meta, Settings};
+use super::meta::{self, Meta, Settings};
 use super::schema;
 use super::transaction;
+use crate::clock;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
-use crate::os::create::create_whole;
-use crate::os::file::{self, FileFacts, FileId, StoreFile};
+use crate::os::create::{DirectoryLock, create_whole};
 use crate::os::fork;
+use crate::os::stat::{self, FileFacts, FileId};
+use crate::os::store_file::StoreFile;
 
 /// SQLite's file header: 100 bytes, the magic first, two numbers of ours.
 const HEADER: usize = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const USER_VERSION: std::ops::Range<usize> = 60..64;
 const APPLICATION_ID: std::ops::Range<usize> = 68..72;
+
+const ANOTHER_PROGRAM: &str = "it is another program's database";
 
 /// The absolute path of a store, symbolic links resolved; the file itself need not exist.
 pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
@@ -36,7 +41,7 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
     match std::fs::canonicalize(path) {
         Ok(resolved) => Ok(resolved),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let is_dangling_link = file::lstat(path).is_ok();
+            let is_dangling_link = stat::lstat(path).is_ok();
             let (Some(name), false) = (path.file_name(), is_dangling_link) else {
                 let message = "it is a symbolic link to nothing, or names no file";
                 return Err(refusal(path, Code::NotStore, message));
@@ -52,20 +57,26 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
 }
 
 /// Makes sure that a store of ours, or an empty file, stands at this resolved path.
-pub(super) fn ensure_file(path: &Path, settings: &Settings) -> Result<FileId> {
+pub(super) fn ensure_file(
+    path: &Path,
+    settings: &Settings,
+    deadline: &Deadline,
+) -> std::result::Result<FileId, Failure> {
     // A file that is deleted between two of these looks is looked at anew.
     for _ in 0..100 {
-        match file::lstat(path) {
+        match stat::lstat(path) {
             Ok(facts) => {
                 if let Some(id) = inspect(path, &facts)? {
                     return Ok(id);
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => create(path, settings)?,
-            Err(error) => return Err(open_error(path, &error, "")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                patiently(deadline, || create(path, settings))?;
+            }
+            Err(error) => return Err(open_error(path, &error, "").into()),
         }
     }
-    Err(refusal(path, Code::Io, "the file appears and vanishes again"))
+    Err(refusal(path, Code::Io, "the file appears and vanishes again").into())
 }
 
 /// Refuses what is not a store; `None` when the file has gone meanwhile.
@@ -103,43 +114,80 @@ fn judge_header(path: &Path, header: &[u8]) -> Result<()> {
         return Err(refusal(path, Code::NotStore, "it is not a SQLite database"));
     }
     if number(header, APPLICATION_ID) != i64::from(schema::APPLICATION_ID) {
-        return Err(refusal(path, Code::NotStore, "it is another program's database"));
+        return Err(refusal(path, Code::NotStore, ANOTHER_PROGRAM));
     }
     let format = number(header, USER_VERSION);
     if format > schema::FORMAT {
-        return Err(unknown_format(&path.to_string_lossy(), format));
+        return Err(meta::unknown_format(&path.to_string_lossy(), format));
     }
     Ok(())
-}
-
-pub(super) fn unknown_format(store: &str, format: i64) -> Error {
-    Error::new(
-        Code::NotStore,
-        format!(
-            "store \"{store}\" has format {format}, this library knows {}; use a newer library",
-            schema::FORMAT
-        ),
-    )
 }
 
 fn number(header: &[u8], at: std::ops::Range<usize>) -> i64 {
     header[at].iter().fold(0, |number, byte| number << 8 | i64::from(*byte))
 }
 
-fn create(path: &Path, settings: &Settings) -> Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    refuse_remote(directory, path)?;
-    let image =
-        empty_store(settings).map_err(|failure| failure.describe(&path.to_string_lossy()))?;
-    match create_whole(path, &image, settings.file_mode) {
-        // False: another process was faster; the caller looks at what it made.
-        Ok(_made) => Ok(()),
-        Err(error) => Err(open_error(path, &error, "cannot create it")),
+fn create(path: &Path, settings: &Settings) -> std::result::Result<(), Failure> {
+    refuse_remote(directory_of(path), path)?;
+    let image = empty_store(settings)?;
+    let failed = |error: io::Error| open_error(path, &error, "cannot create it");
+    let _only_here = lock_directory(path)?;
+    // Whose database was deleted alone: SQLite would replay that log into the new database.
+    // Under the lock nobody's new one can have taken its place meanwhile.
+    if stat::lstat(path).is_err() {
+        for log in ["-wal", "-shm"] {
+            match std::fs::remove_file(stat::beside(path, log)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed(error).into());
+                }
+                _ => {}
+            }
+        }
     }
+    // False: another process was faster; the caller looks at what it made.
+    let _made = create_whole(path, &image, settings.file_mode).map_err(failed)?;
+    Ok(())
+}
+
+fn lock_directory(path: &Path) -> std::result::Result<DirectoryLock, Failure> {
+    let lock = DirectoryLock::try_take(directory_of(path))
+        .map_err(|error| open_error(path, &error, "its directory"))?;
+    lock.ok_or_else(|| {
+        let message = "others kept its directory locked; is a program using flock on it?";
+        refusal(path, Code::Busy, message).into()
+    })
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
+}
+
+/// Moves a damaged store of ours out of the way, with its log: to `<path>.corrupt-<time>`. Does
+/// nothing if another file stands there by now, since then somebody else has done it.
+pub(super) fn set_aside(
+    path: &Path,
+    damaged: FileId,
+    deadline: &Deadline,
+) -> std::result::Result<(), Failure> {
+    let _only_here = patiently(deadline, || lock_directory(path))?;
+    if !stat::lstat(path).is_ok_and(|facts| facts.id == damaged) {
+        return Ok(());
+    }
+    let aside = stat::beside(path, &format!(".corrupt-{}", clock::now()?.millis()));
+    // The database first: who finds none waits for this lock before making a new one.
+    for suffix in ["", "-wal", "-shm"] {
+        match std::fs::rename(stat::beside(path, suffix), stat::beside(&aside, suffix)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(open_error(path, &error, "cannot move it aside").into());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn refuse_remote(existing: &Path, path: &Path) -> Result<()> {
-    match file::remote_filesystem(existing) {
+    match stat::remote_filesystem(existing) {
         Ok(None) => Ok(()),
         Ok(Some(name)) => Err(refusal(
             path,
@@ -189,7 +237,12 @@ pub(super) fn connect(
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = patiently(deadline, || Ok(Connection::open_with_flags(path, flags)?))?;
     configure(&mut connection)?;
+    checkpoint::by_hits(&mut connection)?;
     let application_id = patiently(deadline, || Ok(pragma::<i32>(&connection, "application_id")?))?;
+    if application_id != 0 && application_id != schema::APPLICATION_ID {
+        // Put there since its header was looked at.
+        return Err(refusal(path, Code::NotStore, ANOTHER_PROGRAM).into());
+    }
     if application_id == 0 {
         patiently(deadline, || fill_empty_file(&connection, path, settings))?;
     }
@@ -205,11 +258,11 @@ pub(super) fn connect(
             Err(refusal(path, Code::Io, message).into())
         })?;
     }
-    let meta = patiently(deadline, || Meta::read(&connection))?;
-    if meta.format > schema::FORMAT {
-        return Err(unknown_format(&path.to_string_lossy(), meta.format).into());
+    let agreed = patiently(deadline, || Meta::read(&connection))?;
+    if agreed.format > schema::FORMAT {
+        return Err(meta::unknown_format(&path.to_string_lossy(), agreed.format).into());
     }
-    Ok((connection, meta))
+    Ok((connection, agreed))
 }
 
 fn patiently<T>(
@@ -236,7 +289,7 @@ fn configure(connection: &mut Connection) -> std::result::Result<(), Failure> {
     // secure_delete: a pruned key does not linger in free pages.
     connection.execute_batch(
         "PRAGMA synchronous = NORMAL;
-         PRAGMA secure_delete = FAST;
+         PRAGMA secure_delete = ON;
          PRAGMA temp_store = MEMORY;
          PRAGMA cell_size_check = ON;",
     )?;
@@ -257,7 +310,7 @@ fn fill_empty_file(
         let tables: i64 =
             connection.query_one("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
         if tables > 0 {
-            return Err(refusal(path, Code::NotStore, "it is another program's database").into());
+            return Err(refusal(path, Code::NotStore, ANOTHER_PROGRAM).into());
         }
         make_tables(connection, settings)
     })

@@ -63,3 +63,13 @@ impl Meta {
 pub(super) fn format(connection: &Connection) -> Result<i64, Failure> {
     Ok(connection.prepare_cached(schema::GET_META)?.query_one([FORMAT], |row| row.get(0))?)
 }
+
+pub(super) fn unknown_format(store: &str, format: i64) -> Error {
+    Error::new(
+        Code::NotStore,
+        format!(
+            "store \"{store}\" has format {format}, this library knows {}; use a newer library",
+            schema::FORMAT
+        ),
+    )
+}

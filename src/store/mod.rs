@@ -1,5 +1,6 @@
 //! Where counters live.
 
+mod checkpoint;
 mod connection;
 mod counters;
 mod failure;
@@ -7,9 +8,11 @@ mod first_open;
 mod meta;
 mod prune;
 mod registry;
+mod reset;
 mod schema;
 mod sqlite;
 mod transaction;
+mod watched_file;
 
 use crate::clock::When;
 use crate::error::{Error, Result};

@@ -12,10 +12,10 @@ use super::meta::Settings;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::os::call::Call;
-use crate::os::file::{self, FileId};
 use crate::os::fork::{self, AcrossFork, Held};
 use crate::os::mutex::{Guard, Mutex, OwnedGuard};
 use crate::os::parked;
+use crate::os::stat::{self, FileId};
 
 static REGISTRY: Lazy<Arc<Mutex<Registry>>> = Lazy::new(|| {
     fork::register_owner(&Owner);
@@ -40,8 +40,8 @@ pub(super) fn acquire(
     let mut registry = lock(deadline)?;
     let connection = match registry.files.get(path) {
         // Known under this very name, and no symbolic link by now: no need to resolve it.
-        Some(known) if file::lstat(path).is_ok_and(|facts| facts.is_regular()) => known.clone(),
-        _ => registry.find_or_add(first_open::resolve(path)?, settings)?,
+        Some(known) if stat::lstat(path).is_ok_and(|facts| facts.is_regular()) => known.clone(),
+        _ => registry.find_or_add(first_open::resolve(path)?, settings, deadline)?,
     };
     if connection.add_handle() == 1 && !parked::all_intact() {
         registry.abandon_connections();
@@ -61,7 +61,7 @@ pub(super) fn release(connection: &Arc<SharedConnection>, keep_open: bool) {
     }
     connection.close();
     registry.files.retain(|_, known| !Arc::ptr_eq(known, connection));
-    registry.in_memory.retain(|known| known.strong_count() > 0);
+    registry.in_memory.retain(|known| known.as_ptr() != Arc::as_ptr(connection));
 }
 
 /// A store in this process's memory, for one limiter.
@@ -81,12 +81,17 @@ fn lock(deadline: &Deadline) -> Result<Guard<'static, Registry>> {
 }
 
 impl Registry {
-    fn find_or_add(&mut self, path: PathBuf, settings: Settings) -> Result<Arc<SharedConnection>> {
+    fn find_or_add(
+        &mut self,
+        path: PathBuf,
+        settings: Settings,
+        deadline: &Deadline,
+    ) -> Result<Arc<SharedConnection>> {
         if let Some(known) = self.files.get(&path) {
             return Ok(known.clone());
         }
-        let same_file = match file::stat(&path) {
-            Ok(facts) => self.open_on(facts.id),
+        let same_file = match stat::stat(&path) {
+            Ok(facts) => self.open_on(facts.id, deadline)?,
             Err(_) => None,
         };
         let connection = match same_file {
@@ -108,8 +113,13 @@ impl Registry {
         Ok(connection)
     }
 
-    fn open_on(&self, id: FileId) -> Option<&Arc<SharedConnection>> {
-        self.files.values().find(|known| known.is_open_on(id))
+    fn open_on(&self, id: FileId, deadline: &Deadline) -> Result<Option<&Arc<SharedConnection>>> {
+        for known in self.files.values() {
+            if known.is_open_on(id, deadline)? {
+                return Ok(Some(known));
+            }
+        }
+        Ok(None)
     }
 
     /// The host closed descriptors of ours, as a daemon does: closes every connection without

@@ -13,7 +13,7 @@ use super::connection::SharedConnection;
 use super::counters::Counters;
 use super::failure::Failure;
 use super::meta::Settings;
-use super::{Info, Store, prune, registry, schema, transaction};
+use super::{Info, Store, meta, prune, registry, reset, schema, transaction};
 use crate::clock::{self, When};
 use crate::deadline::Deadline;
 use crate::error::Result;
@@ -26,9 +26,6 @@ use crate::outcome::Outcome;
 use crate::policy::Rule;
 use crate::window::Time;
 
-/// How many groups of rows one slice of a reset looks into under the write lock.
-const RESET_SLICE_GROUPS: usize = 1_000;
-
 /// One limiter's use of a store.
 pub(crate) struct SqliteStore {
     shared: Arc<SharedConnection>,
@@ -36,6 +33,7 @@ pub(crate) struct SqliteStore {
     secret_check: Option<SecretCheck>,
     auto_prune: bool,
     keep_open: bool,
+    recover_corrupt: bool,
     audit: bool,
     audit_retention_ms: Option<i64>,
 }
@@ -73,6 +71,7 @@ impl SqliteStore {
             secret_check,
             auto_prune: options.auto_prune,
             keep_open: options.keep_open,
+            recover_corrupt: options.recover_corrupt,
             audit: options.audit,
             audit_retention_ms: retention
                 .map(|kept| i64::try_from(kept.as_millis()).unwrap_or(i64::MAX)),
@@ -92,7 +91,7 @@ impl SqliteStore {
         deadline: &Deadline,
         mut attempt: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
-        self.shared.with(deadline, |connection, meta| {
+        self.shared.with(deadline, self.recover_corrupt, |connection, meta| {
             meta.require_secret(self.secret_check.as_ref(), &self.name())?;
             attempt(connection)
         })
@@ -206,10 +205,10 @@ impl Store for SqliteStore {
 
     fn reset(&self, rules: &[&Rule], key: &StoredKey) -> Result<u64> {
         let mut removed = 0;
-        let mut from = Some(Group::before_all());
+        let mut from = Some(reset::Group::before_all());
         while let Some(start) = from {
             let slice = self.write(&self.patience(), |connection| {
-                reset_slice(connection, rules, key, &start)
+                reset::slice(connection, rules, key, &start)
             })?;
             removed += slice.removed as u64;
             from = slice.next;
@@ -242,7 +241,7 @@ impl Store for SqliteStore {
     }
 
     fn info(&self) -> Result<Info> {
-        let format = self.read(&self.patience(), super::meta::format)?;
+        let format = self.read(&self.patience(), meta::format)?;
         let bytes = |suffix: &str| {
             self.shared.path().map_or(0, |path| {
                 let mut name = OsString::from(path);
@@ -276,46 +275,4 @@ impl Drop for SqliteStore {
     fn drop(&mut self) {
         registry::release(&self.shared, self.keep_open);
     }
-}
-
-/// Rows that share a window and a rule.
-struct Group {
-    expires_ms: i64,
-    rule: String,
-    window_ms: i64,
-}
-
-impl Group {
-    fn before_all() -> Self {
-        Self { expires_ms: i64::MIN, rule: String::new(), window_ms: i64::MIN }
-    }
-}
-
-struct ResetSlice {
-    removed: usize,
-    /// Where the next slice goes on; `None` when all groups were looked into.
-    next: Option<Group>,
-}
-
-fn reset_slice(
-    connection: &Connection,
-    rules: &[&Rule],
-    key: &StoredKey,
-    start: &Group,
-) -> std::result::Result<ResetSlice, Failure> {
-    let mut next_group = connection.prepare_cached(schema::NEXT_GROUP)?;
-    let mut delete = connection.prepare_cached(schema::DELETE_COUNTER)?;
-    let mut removed = 0;
-    let mut at = Group { rule: start.rule.clone(), ..*start };
-    for _ in 0..RESET_SLICE_GROUPS {
-        let mut rows = next_group.query((at.expires_ms, &at.rule, at.window_ms))?;
-        let Some(row) = rows.next()? else {
-            return Ok(ResetSlice { removed, next: None });
-        };
-        at = Group { expires_ms: row.get(0)?, rule: row.get(1)?, window_ms: row.get(2)? };
-        if rules.iter().any(|rule| rule.name() == at.rule) {
-            removed += delete.execute((at.expires_ms, &at.rule, at.window_ms, key.as_bytes()))?;
-        }
-    }
-    Ok(ResetSlice { removed, next: Some(at) })
 }

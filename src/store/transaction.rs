@@ -44,7 +44,7 @@ fn checked<T>(
     move |connection| {
         let format = meta::format(connection)?;
         if format != schema::FORMAT {
-            return Err(super::first_open::unknown_format(store, format).into());
+            return Err(meta::unknown_format(store, format).into());
         }
         work(connection)
     }

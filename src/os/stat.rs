@@ -1,13 +1,11 @@
-//! Files by identity, and a descriptor of a store file that is never closed by accident.
+//! Files by identity, and where they stand.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-
-use super::parked;
+use std::path::{Path, PathBuf};
 
 /// What tells one file from another, whatever its names: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,66 +118,14 @@ const REMOTE_FILESYSTEMS: [(u64, &str); 14] = [
     (0x786F_4256, "VirtualBox shared folders"),
 ];
 
+/// The path of a file that SQLite keeps beside its database: `-wal`, `-shm`.
+pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut path = OsString::from(database);
+    path.push(suffix);
+    PathBuf::from(path)
+}
+
 pub(super) fn c_path(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes())
         .map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
-}
-
-/// An open descriptor of a store file, or of a file that turned out not to be one. Dropping it
-/// parks the descriptor: closing it would drop every POSIX lock that the host holds on the file.
-pub(crate) struct StoreFile {
-    fd: RawFd,
-}
-
-impl StoreFile {
-    /// Opens a file for reading and writing; a parked descriptor of it is used again.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let flags = libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        let fd = parked::open(&c_path(path)?, flags, 0)?;
-        parked::note_locking(fd);
-        Ok(Self { fd })
-    }
-
-    /// Takes over a descriptor that [`super::create`] has just made.
-    pub(super) fn adopt(fd: RawFd) -> Self {
-        parked::adopt(fd);
-        Self { fd }
-    }
-
-    pub(super) fn fd(&self) -> RawFd {
-        self.fd
-    }
-
-    pub(crate) fn facts(&self) -> io::Result<FileFacts> {
-        fstat(self.fd)
-    }
-
-    /// Fills `buffer` from the start of the file; fewer bytes when the file is shorter.
-    pub(crate) fn read_start(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            let rest = &mut buffer[filled..];
-            // SAFETY: `rest` is writable for its length; the descriptor is ours until drop.
-            let got = unsafe {
-                libc::pread(self.fd, rest.as_mut_ptr().cast(), rest.len(), filled as libc::off_t)
-            };
-            match got {
-                0 => break,
-                n if n > 0 => filled += n as usize,
-                _ => {
-                    let error = io::Error::last_os_error();
-                    if error.kind() != io::ErrorKind::Interrupted {
-                        return Err(error);
-                    }
-                }
-            }
-        }
-        Ok(filled)
-    }
-}
-
-impl Drop for StoreFile {
-    fn drop(&mut self) {
-        parked::give_back(self.fd);
-    }
 }
