@@ -5,10 +5,15 @@ DESTDIR ?=
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 ABI     := $(shell sed -n 's/.*RL_ABI_VERSION: c_int = \(.*\);/\1/p' src/capi/types.rs)
 RELEASE := target/release
+LIBRARY := $(RELEASE)/libratelite.so
+SOURCES := Cargo.toml Cargo.lock build.rs $(shell find src -type f)
 # The generated header and PHP declarations of the newest build.
 GENERATED = $(dir $(shell ls -t $(RELEASE)/build/ratelite-*/out/ratelite.h | head -1))
+# What the tests of the core need of Debian.
+PACKAGES := gcc g++ libc6-dev binutils clang valgrind pkg-config sqlite3 libsqlite3-dev
 
-.PHONY: help build header demo test lint test-rust test-python test-php soak bench install clean
+.PHONY: help build header demo test setup lint test-rust test-python test-php soak install clean
+.NOTPARALLEL: # the parts of `test` share two cores and one build directory
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -19,6 +24,59 @@ build: ## the shared library, in target/release
 header: build ## renew the committed C header and PHP declarations from src/capi
 	cp $(GENERATED)ratelite.h include/
 	cp $(GENERATED)ratelite.cdef.h bindings/php/
+
+demo: target/demo/quickstart target/demo/gateway ## run the examples on a store, and look into it
+	@$(MAKE) --no-print-directory setup PACKAGES=sqlite3
+	@directory=$$(mktemp -d); trap 'rm -r "$$directory"' EXIT; store=$$directory/limits.db; set -ex; \
+	target/demo/quickstart "$$store"; \
+	target/demo/gateway "$$store"; \
+	sqlite3 -box "$$store" 'select * from rate_limit_status'
+
+target/demo/%: bindings/c/%.c include/ratelite.h | build
+	@mkdir -p $(@D)
+	$(CC) -Wall -Wextra -Iinclude $< -o $@ -L$(RELEASE) -lratelite -Wl,-rpath,'$(CURDIR)/$(RELEASE)'
+
+test: setup lint test-rust test-python test-php ## everything, and first what it needs
+
+setup: ## install what the tests of the core need of Debian, if it is missing
+	@dpkg -s $(PACKAGES) >/dev/null 2>&1 || \
+	if [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -q && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -q -y --no-install-recommends $(PACKAGES); \
+	else \
+	    echo "Packages are missing: sudo apt-get install $(PACKAGES)" >&2; exit 1; \
+	fi
+
+lint: ## formatting, and warnings as errors
+	cargo fmt --check
+	cargo clippy --release --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --release --no-deps --quiet
+
+test-rust: ## the core and its C interface
+	cargo test --release
+
+test-python: build ## the Python binding
+	@python3 -c 'import ensurepip' || $(MAKE) --no-print-directory setup PACKAGES=python3-venv
+	bindings/python/test
+
+test-php: build ## the PHP binding
+	bindings/php/test
+
+soak: setup ## the core's tests in their long form
+	RATELITE_SOAK=1 cargo test --release
+
+$(LIBRARY): $(SOURCES)
+	cargo build --release
+
+install: $(LIBRARY) ## the header, the library and ratelite.pc below PREFIX (LIBDIR, DESTDIR)
+	install -D -m 644 include/ratelite.h '$(DESTDIR)$(PREFIX)/include/ratelite.h'
+	install -D -s -m 755 $(LIBRARY) '$(DESTDIR)$(LIBDIR)/libratelite.so.$(VERSION)'
+	ln -sf libratelite.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/libratelite.so.$(ABI)'
+	ln -sf libratelite.so.$(ABI) '$(DESTDIR)$(LIBDIR)/libratelite.so'
+	install -d '$(DESTDIR)$(LIBDIR)/pkgconfig'
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+	    bindings/c/ratelite.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/ratelite.pc'
+	[ -n '$(DESTDIR)' ] || ldconfig 2>/dev/null || true
 
 clean: ## remove everything that was built
 	cargo clean

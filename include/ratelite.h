@@ -333,7 +333,9 @@ typedef struct rl_options {
    */
   int64_t audit;
   /**
-   * Reserved for moving a damaged store aside: RL_DEFAULT or RL_OFF. RL_ON is RL_EINVAL.
+   * RL_ON: a store of ours that turns out to be damaged is moved aside, to
+   * `<path>.corrupt-<milliseconds since the epoch>`, and begun anew with no counters. Default
+   * RL_OFF: it is RL_ECORRUPT. A file that is not a store is never touched.
    */
   int64_t recover_corrupt;
   /**
@@ -602,7 +604,8 @@ int rl_headers(struct rl_limiter *limiter,
 
 /**
  * Writes the body of a refusal, `application/problem+json` by RFC 9457: type, title, status 429,
- * detail, limit, remaining, and retry_after if waiting helps. Never a key.
+ * detail, limit, remaining, and retry_after if waiting helps. Never a key. Of an allowed hit it
+ * says `about:blank`, OK and 200, so that a mistake does not read as a refusal.
  *
  * @param limiter, result, buf, cap  As for rl_headers().
  * @return As rl_headers().

@@ -1,5 +1,7 @@
 //! What can go wrong, as a code for programs and one line for people.
 
+use std::path::Path;
+
 /// The kind of failure. The numbers are the C ABI's `RL_E…` constants and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
@@ -60,3 +62,8 @@ impl Error {
 
 /// The result of a fallible call of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// A path as it stands in a message: in quotes, on one line whatever it holds.
+pub(crate) fn quoted(path: &Path) -> String {
+    format!("\"{}\"", path.to_string_lossy().escape_debug())
+}

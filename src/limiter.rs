@@ -163,7 +163,8 @@ impl Limiter {
     fn rule(&self, name: Option<&str>) -> Result<(usize, &Rule)> {
         let index = match name {
             Some(name) => self.policy.rule_index(name).ok_or_else(|| {
-                Error::new(Code::NoRule, format!("the policy has no rule {name:?}"))
+                let shown: String = name.chars().take(64).collect();
+                Error::new(Code::NoRule, format!("the policy has no rule {shown:?}"))
             })?,
             // Never the first of several: an unmatched route must not be charged to it.
             None => self.policy.sole_rule().ok_or_else(|| {

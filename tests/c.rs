@@ -18,7 +18,7 @@ mod watched;
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Compiles `tests/c/<name>.c`.
 fn program(name: &str, flags: &[&str]) -> PathBuf {
@@ -45,8 +45,8 @@ fn written_tables() -> PathBuf {
     finished
 }
 
-/// Runs a program that must succeed without a word.
-fn passes(program: &PathBuf, seconds: u32, args: &[&str]) {
+/// Runs a program that must succeed without a word: what comes out would be the library's.
+fn passes(program: &Path, seconds: u32, args: &[&str]) {
     let report = support::run_well(program, &support::library_dir(), seconds, args);
     assert_eq!(report.text, "", "something was printed");
 }

@@ -388,6 +388,29 @@ fn a_store_that_is_deleted_or_replaced_is_noticed() {
 }
 
 #[test]
+fn a_directory_that_is_taken_away_is_a_failure_and_its_return_is_enough() {
+    let (directory, store) = fresh();
+    let (place, elsewhere) = (directory.path().join("data"), directory.path().join("moved"));
+    std::fs::create_dir(&place).unwrap();
+    let store = place.join(store.file_name().unwrap());
+    let limiter = open(&store, "r: 9/min");
+    limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+    std::fs::rename(&place, &elsewhere).unwrap();
+    assert_eq!(refusal(&store).code(), Code::Invalid);
+    // Until the next look, hits go on being counted in the file that was opened.
+    let mut counted = 1;
+    let error = loop {
+        match limiter.hit(None, b"alice", 1, Some(NOW)) {
+            Ok(_) => counted += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.code(), Code::Io);
+    std::fs::rename(&elsewhere, &place).unwrap();
+    assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, counted + 1);
+}
+
+#[test]
 fn a_log_that_is_deleted_under_a_running_process_loses_nothing() {
     for name in ["limits.db-wal", "limits.db-shm"] {
         let (directory, store) = fresh();

@@ -301,7 +301,8 @@ pub unsafe extern "C" fn rl_headers(
 }
 
 /// Writes the body of a refusal, `application/problem+json` by RFC 9457: type, title, status 429,
-/// detail, limit, remaining, and retry_after if waiting helps. Never a key.
+/// detail, limit, remaining, and retry_after if waiting helps. Never a key. Of an allowed hit it
+/// says `about:blank`, OK and 200, so that a mistake does not read as a refusal.
 ///
 /// @param limiter, result, buf, cap  As for rl_headers().
 /// @return As rl_headers().

@@ -35,6 +35,10 @@ impl FileFacts {
         self.kind == libc::S_IFREG
     }
 
+    pub(crate) fn is_symbolic_link(&self) -> bool {
+        self.kind == libc::S_IFLNK
+    }
+
     /// What the file is, in words.
     pub(crate) fn kind_name(&self) -> &'static str {
         match self.kind {

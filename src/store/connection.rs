@@ -13,7 +13,7 @@ use super::first_open;
 use super::meta::{Meta, Settings};
 use super::watched_file::{Found, WatchedFile};
 use crate::deadline::Deadline;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, quoted};
 use crate::os::anchor::Anchor;
 use crate::os::call::Call;
 use crate::os::fork;
@@ -22,6 +22,7 @@ use crate::os::stat::{self, FileId};
 
 pub(super) struct SharedConnection {
     place: Place,
+    name: String,
     settings: Settings,
     state: Arc<Mutex<State>>,
     /// How many limiters use it; changed under the registry's lock.
@@ -66,9 +67,14 @@ impl SharedConnection {
     }
 
     fn new(place: Place, settings: Settings, open: Option<Open>) -> Self {
+        let name = match &place {
+            Place::Memory => MEMORY.to_owned(),
+            Place::File(path) => quoted(path),
+        };
         let state = Arc::new(Mutex::new(State { open, anchor: None, last_opened: None }));
         Self {
             place,
+            name,
             settings,
             state,
             handles: AtomicUsize::new(0),
@@ -76,12 +82,9 @@ impl SharedConnection {
         }
     }
 
-    /// The store's name, for messages.
-    pub(super) fn name(&self) -> std::borrow::Cow<'_, str> {
-        match &self.place {
-            Place::Memory => MEMORY.into(),
-            Place::File(path) => path.to_string_lossy(),
-        }
+    /// The store's name as it stands in messages.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(super) fn path(&self) -> Option<&Path> {
@@ -109,7 +112,7 @@ impl SharedConnection {
                 Err(failure) if failure.is_damaged_file() && std::mem::take(&mut recover) => {
                     self.set_aside(deadline)?;
                 }
-                Err(failure) => return Err(failure.describe(&self.name())),
+                Err(failure) => return Err(failure.describe(self.name())),
             }
         }
     }
@@ -141,7 +144,7 @@ impl SharedConnection {
         state.close_file();
         let Some(damaged) = state.last_opened else { return Ok(()) };
         first_open::set_aside(path, damaged, deadline)
-            .map_err(|failure| failure.describe(&self.name()))
+            .map_err(|failure| failure.describe(self.name()))
     }
 
     /// The state, once no fork is waiting for it.
@@ -164,7 +167,7 @@ impl SharedConnection {
         Error::new(
             Code::Busy,
             format!(
-                "store \"{}\": this process's other threads, or a fork, kept it for {} ms; raise \
+                "store {}: this process's other threads, or a fork, kept it for {} ms; raise \
                  busy_timeout_ms",
                 self.name(),
                 deadline.patience().as_millis()

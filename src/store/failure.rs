@@ -63,7 +63,7 @@ impl Failure {
             Self::Sqlite(error) => error,
         };
         let (code, cure) = meaning(&error);
-        Error::new(code, format!("store \"{store}\": {}; {cure}", in_words(&error)))
+        Error::new(code, format!("store {store}: {}; {cure}", in_words(&error)))
     }
 }
 

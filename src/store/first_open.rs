@@ -17,7 +17,7 @@ use super::schema;
 use super::transaction;
 use crate::clock;
 use crate::deadline::Deadline;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, quoted};
 use crate::os::create::{DirectoryLock, create_whole};
 use crate::os::fork;
 use crate::os::stat::{self, FileFacts, FileId};
@@ -33,26 +33,37 @@ const ANOTHER_PROGRAM: &str = "it is another program's database";
 
 /// The absolute path of a store, symbolic links resolved; the file itself need not exist.
 pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
-    let failed = |error: io::Error| {
-        let missing = error.kind() == io::ErrorKind::NotFound;
-        let hint = if missing { "its directory does not exist; create it first" } else { "" };
-        open_error(path, &error, hint)
-    };
-    match std::fs::canonicalize(path) {
-        Ok(resolved) => Ok(resolved),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let is_dangling_link = stat::lstat(path).is_ok();
-            let (Some(name), false) = (path.file_name(), is_dangling_link) else {
-                let message = "it is a symbolic link to nothing, or names no file";
-                return Err(refusal(path, Code::NotStore, message));
-            };
-            let directory = match path.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => parent,
-                _ => Path::new("."),
-            };
-            Ok(std::fs::canonicalize(directory).map_err(failed)?.join(name))
+    let failed = |error: io::Error| match error.raw_os_error() {
+        // The caller's mistake here; later, of a store that was once opened, it is a failure.
+        Some(libc::ENOENT | libc::ENOTDIR) => {
+            refusal(path, Code::Invalid, "its directory does not exist; create it first")
         }
-        Err(error) => Err(failed(error)),
+        Some(libc::ENAMETOOLONG | libc::ELOOP | libc::EINVAL) => {
+            refusal(path, Code::Invalid, &format!("it cannot be the path of a file: {error}"))
+        }
+        _ => open_error(path, &error, ""),
+    };
+    loop {
+        match std::fs::canonicalize(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other.map_err(failed),
+        }
+        // Asked once: another process may make the file at any moment.
+        match stat::lstat(path) {
+            Ok(facts) if facts.is_symbolic_link() => {
+                return Err(refusal(path, Code::NotStore, "it is a symbolic link to nothing"));
+            }
+            Ok(_made_meanwhile) => continue,
+            Err(_) => {}
+        }
+        let Some(name) = path.file_name() else {
+            return Err(refusal(path, Code::Invalid, "it names no file"));
+        };
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        return Ok(std::fs::canonicalize(directory).map_err(failed)?.join(name));
     }
 }
 
@@ -118,7 +129,7 @@ fn judge_header(path: &Path, header: &[u8]) -> Result<()> {
     }
     let format = number(header, USER_VERSION);
     if format > schema::FORMAT {
-        return Err(meta::unknown_format(&path.to_string_lossy(), format));
+        return Err(meta::unknown_format(&quoted(path), format));
     }
     Ok(())
 }
@@ -260,7 +271,7 @@ pub(super) fn connect(
     }
     let agreed = patiently(deadline, || Meta::read(&connection))?;
     if agreed.format > schema::FORMAT {
-        return Err(meta::unknown_format(&path.to_string_lossy(), agreed.format).into());
+        return Err(meta::unknown_format(&quoted(path), agreed.format).into());
     }
     Ok((connection, agreed))
 }
@@ -328,7 +339,7 @@ fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> r
 }
 
 fn refusal(path: &Path, code: Code, why: &str) -> Error {
-    Error::new(code, format!("cannot use \"{}\" as a store: {why}", path.display()))
+    Error::new(code, format!("cannot use {} as a store: {why}", quoted(path)))
 }
 
 fn open_error(path: &Path, error: &io::Error, hint: &str) -> Error {
@@ -341,11 +352,9 @@ fn open_error(path: &Path, error: &io::Error, hint: &str) -> Error {
         }
         Some(libc::ENOSPC | libc::EDQUOT) => (Code::Full, "free space on its disk"),
         Some(libc::ENOMEM) => (Code::NoMemory, "free memory"),
-        Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG | libc::ELOOP | libc::EINVAL) => {
-            (Code::Invalid, "give the path of a file in an existing directory")
-        }
+        Some(libc::ENOENT | libc::ENOTDIR) => (Code::Io, "its directory has gone: create it"),
         _ => (Code::Io, "check the disk"),
     };
     let hint = if hint.is_empty() { String::new() } else { format!("{hint}: ") };
-    Error::new(code, format!("cannot open store \"{}\": {hint}{error}; {cure}", path.display()))
+    Error::new(code, format!("cannot open store {}: {hint}{error}; {cure}", quoted(path)))
 }

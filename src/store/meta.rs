@@ -55,7 +55,7 @@ impl Meta {
             (Some(_), None) => "a key_secret; give that one",
             (None, Some(_)) => "no key_secret; leave it out, or begin a new store",
         };
-        Err(Error::new(Code::Invalid, format!("store \"{store}\" was made with {why}")))
+        Err(Error::new(Code::Invalid, format!("store {store} was made with {why}")))
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn unknown_format(store: &str, format: i64) -> Error {
     Error::new(
         Code::NotStore,
         format!(
-            "store \"{store}\" has format {format}, this library knows {}; use a newer library",
+            "store {store} has format {format}, this library knows {}; use a newer library",
             schema::FORMAT
         ),
     )

@@ -10,7 +10,7 @@ use super::connection::{SharedConnection, State};
 use super::first_open;
 use super::meta::Settings;
 use crate::deadline::Deadline;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, quoted};
 use crate::os::call::Call;
 use crate::os::fork::{self, AcrossFork, Held};
 use crate::os::mutex::{Guard, Mutex, OwnedGuard};
@@ -56,7 +56,8 @@ pub(super) fn release(connection: &Arc<SharedConnection>, keep_open: bool) {
     // In a child of clone() there is nothing to give back; past the deadline it just stays open.
     let Ok(_call) = Call::enter(&deadline) else { return };
     let Ok(mut registry) = lock(&deadline) else { return };
-    if connection.remove_handle() > 0 || (keep_open && connection.is_open()) {
+    let may_stay = keep_open && connection.path().is_some() && connection.is_open();
+    if connection.remove_handle() > 0 || may_stay {
         return;
     }
     connection.close();
@@ -100,9 +101,9 @@ impl Registry {
                 return Err(Error::new(
                     Code::NotStore,
                     format!(
-                        "store \"{}\" is open in this process as \"{}\", from which it was moved; \
+                        "store {} is open in this process as {}, from which it was moved; \
                          close those limiters first",
-                        path.display(),
+                        quoted(&path),
                         known.name()
                     ),
                 ));

@@ -1,6 +1,5 @@
 //! Counting in SQLite.
 
-use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -82,7 +81,7 @@ impl SqliteStore {
         Deadline::after(self.busy_timeout)
     }
 
-    fn name(&self) -> Cow<'_, str> {
+    fn name(&self) -> &str {
         self.shared.name()
     }
 
@@ -92,7 +91,7 @@ impl SqliteStore {
         mut attempt: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
         self.shared.with(deadline, self.recover_corrupt, |connection, meta| {
-            meta.require_secret(self.secret_check.as_ref(), &self.name())?;
+            meta.require_secret(self.secret_check.as_ref(), self.name())?;
             attempt(connection)
         })
     }
@@ -102,7 +101,7 @@ impl SqliteStore {
         deadline: &Deadline,
         mut work: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
-        self.with(deadline, |connection| transaction::write(connection, &self.name(), &mut work))
+        self.with(deadline, |connection| transaction::write(connection, self.name(), &mut work))
     }
 
     fn read<T>(
@@ -110,7 +109,7 @@ impl SqliteStore {
         deadline: &Deadline,
         mut work: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
-        self.with(deadline, |connection| transaction::read(connection, &self.name(), &mut work))
+        self.with(deadline, |connection| transaction::read(connection, self.name(), &mut work))
     }
 
     /// What a hit does besides counting.
@@ -250,7 +249,11 @@ impl Store for SqliteStore {
             })
         };
         Ok(Info {
-            store: self.name().into_owned(),
+            store: self
+                .shared
+                .path()
+                .map_or(self.name().into(), Path::to_string_lossy)
+                .into_owned(),
             engine: "sqlite",
             engine_version: rusqlite::version(),
             durability: "hit",

@@ -50,6 +50,7 @@ static void opening(const char *store) {
     REFUSED_OPEN(RL_EINVAL, rl_open("file:limits.db", "1/s", NULL, &opened));
     REFUSED_OPEN(RL_EINVAL, rl_open("mysql://localhost", "1/s", NULL, &opened));
     REFUSED_OPEN(RL_EINVAL, rl_open("/no/such/directory/limits.db", "1/s", NULL, &opened));
+    REFUSED_OPEN(RL_EINVAL, rl_open("no\nsuch/limits.db", "1/s", NULL, &opened));
     REFUSED_OPEN(RL_EPOLICY, rl_open(store, "", NULL, &opened));
     REFUSED_OPEN(RL_EPOLICY, rl_open(store, "\xff\xfe", NULL, &opened));
     REFUSED_OPEN(RL_EINVAL, rl_open(store, "1/s", MISALIGNED(rl_options), &opened));
@@ -92,8 +93,8 @@ static void asking(void) {
         REFUSED_COUNT(RL_EINVAL, rl_prune(limiter, not_a_time[i], &removed));
     }
 
-    const char *const no_rule[] = {"", "other", "Default", "default ", "\xff"};
-    for (int i = 0; i < 5; i++) {
+    const char *const no_rule[] = {"", "other", "Default", "default ", "two\nlines", "\xff"};
+    for (int i = 0; i < 6; i++) {
         REFUSED(RL_ENORULE, rl_hit(limiter, no_rule[i], "k", 1, 1, NOW, &result));
         REFUSED(RL_ENORULE, rl_status(limiter, no_rule[i], "k", 1, NOW, &result));
         REFUSED(RL_ENORULE, rl_refund(limiter, no_rule[i], "k", 1, 1, NOW, &result));

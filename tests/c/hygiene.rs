@@ -1,21 +1,15 @@
 //! A library is a guest in its process.
 
-use super::{passes, program};
+use std::path::Path;
 
-/// On a file system in memory: descriptors and memory are looked at, not durability.
+use super::{passes, program, support};
+
 #[test]
 fn a_thousand_rounds_leave_the_host_as_it_was_without_a_word() {
-    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
-    // Without it, the C library's own per-thread lists of free memory look like growth. Under a
-    // minute's limit: a checkpoint a round is the most work here.
+    let directory = support::fresh_directory();
+    // Else the C library's own lists of free memory would look like growth.
+    let exact = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0";
     let program = program("hygiene", &[]);
-    passes(
-        &"env".into(),
-        60,
-        &[
-            "GLIBC_TUNABLES=glibc.malloc.tcache_count=0",
-            program.to_str().unwrap(),
-            directory.path().to_str().unwrap(),
-        ],
-    );
+    let arguments = [exact, program.to_str().unwrap(), directory.path().to_str().unwrap()];
+    passes(Path::new("env"), 100, &arguments);
 }

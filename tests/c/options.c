@@ -75,8 +75,8 @@ static void ranges(void) {
     REFUSED(keep_open, -1);
     ACCEPTED(audit, RL_ON);
     REFUSED(audit, INT64_MIN);
-    ACCEPTED(recover_corrupt, RL_OFF);
-    REFUSED(recover_corrupt, RL_ON);
+    ACCEPTED(recover_corrupt, RL_ON);
+    REFUSED(recover_corrupt, 3);
     ACCEPTED(audit_retention_s, 315360000);
     REFUSED(audit_retention_s, 315360001);
     REFUSED(audit_retention_s, -1);

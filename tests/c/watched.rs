@@ -23,7 +23,7 @@ const VALGRIND: [&str; 5] = [
 
 fn under_valgrind(program: &Path, args: &[&str]) {
     let program = [program.to_str().unwrap()];
-    passes(&"valgrind".into(), 100, &[&VALGRIND[..], &program, args].concat());
+    passes(Path::new("valgrind"), 100, &[&VALGRIND[..], &program, args].concat());
 }
 
 #[test]
