@@ -10,6 +10,7 @@
 This package is a thin skin over the C library `libratelite`.
 """
 
+from ._library import version
 from .decorator import rule_name
 from .errors import (
     ClosedError,
@@ -28,7 +29,8 @@ from .errors import (
     StoreFullError,
     UnknownRuleError,
 )
-from .limiter import Limiter, ip_key, version
+from .ip import ip_key
+from .limiter import Limiter
 from .result import Result
 
 __version__ = "0.1.0"

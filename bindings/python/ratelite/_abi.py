@@ -39,6 +39,7 @@ HEADERS_IETF: Final = 2
 
 #: `rl_result`: the eleven fields of `RESULT_FIELDS`, then five reserved ones.
 RESULT: Final = struct.Struct("=16q")
+RESULT_USED: Final = struct.Struct("=11q")
 RESULT_FIELDS: Final = (
     "allowed",
     "limit",

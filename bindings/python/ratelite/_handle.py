@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import threading
 import weakref
 from typing import TYPE_CHECKING
 
 from . import _abi
 
 if TYPE_CHECKING:
-    from .limiter import Limiter
+    from ._native import Native
 
 
 class Handle:
@@ -25,9 +26,8 @@ class Handle:
     def __init__(self, library: ctypes.CDLL, pointer: int) -> None:
         self.pointer = pointer
         finalizer = weakref.finalize(self, library.rl_close, pointer)
-        # At exit a daemon thread may still be inside a call: `close_all` lets go instead, and
-        # then the last reference decides, as always.
-        finalizer.atexit = False
+        # At exit a daemon thread may still be inside a call: see close_all() instead.
+        finalizer.atexit = False  # type: ignore[misc,unused-ignore]  # of old typesheds
 
 
 class Slot:
@@ -44,11 +44,21 @@ class Slot:
 #: signal handler that hits between two lines can meet in one.
 free_slots: list[Slot] = []
 
-open_limiters: weakref.WeakSet[Limiter] = weakref.WeakSet()
+open_limiters: weakref.WeakSet[Native] = weakref.WeakSet()
+
+# The first finalizer of a program registers the hook that ends them all. Hooks run last to first,
+# and close_all() needs finalizers that still work, so it is registered after that one.
+weakref.finalize(Handle, int)
 
 
 @atexit.register
 def close_all() -> None:
-    """Closes what is open while the interpreter is still whole."""
+    """Closes what is open while the interpreter is still whole.
+
+    Not while daemon threads live: the exit shall cut them off, not make their next hit fail with
+    a traceback on stderr. What stays open then goes with the process.
+    """
+    if threading.active_count() > 1:
+        return
     for limiter in list(open_limiters):
         limiter.close()

@@ -41,6 +41,12 @@ def load(path: Optional[PathLike] = None) -> ctypes.CDLL:
     return library
 
 
+def version() -> str:
+    """The version of the shared library."""
+    text: bytes = load().rl_version()
+    return text.decode()
+
+
 def _load(path: Optional[str]) -> ctypes.CDLL:
     failures = []
     for origin, candidate in _candidates(path):

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any, Callable, NamedTuple, Optional, Union
 
 from ._arguments import Key
-from .charges import Charges, Refusal, canonical, insist
+from .charges import Budget, Charges, Refusal, canonical
 from .client import ClientKey
 from .errors import RateLimitExceeded
 from .limiter import Limiter
@@ -90,7 +90,8 @@ class RateLimitMiddleware:
         rule = self._rule_of(scope)
         if rule is not None:
             key = key_of(scope, self._key, self._client)
-            insist(self._limiter, key, await charges.charge_async(self._limiter, key, rule, 1))
+            budget = Budget(self._limiter, key, rule, routed=self._rule is None)
+            await charges.charge_async(budget)
 
     def _rule_of(self, scope: Scope) -> Optional[str]:
         if self._rule is not None:

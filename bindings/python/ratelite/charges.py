@@ -35,6 +35,27 @@ class Refusal(NamedTuple):
         return f"{self.status} {self.reason}"
 
 
+class Budget(NamedTuple):
+    """What a layer wants a request to be charged to."""
+
+    limiter: Limiter
+    key: Key
+    rule: Optional[str]
+    cost: int = 1
+    routed: bool = False
+    """The policy's routes chose the rule: of two layers that ask them for one key, the outer's."""
+
+    def same_as(self) -> set[tuple[object, ...]]:
+        """Under which names this budget may already be charged."""
+        limiter, key = self.limiter, self.key
+        place = limiter.place, limiter.policy, key.encode() if isinstance(key, str) else key
+        rule = limiter.rules[0] if self.rule is None else self.rule
+        names: set[tuple[object, ...]] = {(*place, rule)}
+        if self.routed:
+            names.add(place)
+        return names
+
+
 class Charges:
     """The charges of one request. One thread or task at a time, as the request itself."""
 
@@ -53,22 +74,31 @@ class Charges:
         """Whether the request was charged at all."""
         return bool(self._results)
 
-    def charge(self, limiter: Limiter, key: Key, rule: Optional[str], cost: int) -> Result:
-        """Hits, unless this request has already been charged to this budget."""
-        budget = _budget(limiter, key, rule)
-        if budget not in self._results:
-            self._results[budget] = limiter, limiter.hit(key, rule=rule, cost=cost)
-        return self._results[budget][1]
+    def charge(self, budget: Budget) -> None:
+        """Hits, unless this budget was charged already; RateLimitExceeded if that was denied."""
+        result = self._known(budget)
+        if result is None:
+            result = budget.limiter.hit(budget.key, rule=budget.rule, cost=budget.cost)
+        self._keep(budget, result)
 
-    async def charge_async(
-        self, limiter: Limiter, key: Key, rule: Optional[str], cost: int
-    ) -> Result:
+    async def charge_async(self, budget: Budget) -> None:
         """As `charge`, without blocking the event loop."""
-        budget = _budget(limiter, key, rule)
-        if budget not in self._results:
-            result = await limiter.hit_async(key, rule=rule, cost=cost)
-            self._results[budget] = limiter, result
-        return self._results[budget][1]
+        result = self._known(budget)
+        if result is None:
+            result = await budget.limiter.hit_async(budget.key, rule=budget.rule, cost=budget.cost)
+        self._keep(budget, result)
+
+    def _known(self, budget: Budget) -> Optional[Result]:
+        for name in budget.same_as():
+            if name in self._results:
+                return self._results[name][1]
+        return None
+
+    def _keep(self, budget: Budget, result: Result) -> None:
+        for name in budget.same_as():
+            self._results.setdefault(name, (budget.limiter, result))
+        if not result.allowed:
+            raise RateLimitExceeded(budget.key, result, budget.limiter) from result.error
 
     def headers(self, style: str) -> Headers:
         """The header fields of the charge that decides: refused, or else least remaining."""
@@ -80,9 +110,7 @@ class Charges:
 
     def onto(self, headers: Iterable[tuple[str, str]], style: str) -> Headers:
         """A response's header fields with ours, in place of those that an inner layer wrote."""
-        ours = self.headers(style)
-        names = {name.lower() for name, _ in ours}
-        return [field for field in headers if field[0].lower() not in names] + ours
+        return merged(headers, self.headers(style))
 
     def refusal(self, error: RateLimitExceeded, style: str) -> Refusal:
         """The response for a refusal: 429, or 503 if the store failed and `on_error` denies."""
@@ -98,6 +126,12 @@ class Charges:
         return _refusal(429, "Too Many Requests", self.headers(style), body)
 
 
+def merged(theirs: Iterable[tuple[str, str]], ours: Headers) -> Headers:
+    """Two lists of header fields, where ours replace theirs of the same name and come last."""
+    names = {name.lower() for name, _ in ours}
+    return [field for field in theirs if field[0].lower() not in names] + ours
+
+
 def unavailable(error: StoreError) -> Refusal:
     """The response when the store failed: what failed is for the log, not for the client."""
     detail = "The rate limiter cannot answer at the moment."
@@ -111,17 +145,6 @@ def canonical(path: str) -> str:
     characters that no policy can hold are percent-encoded, as clients do.
     """
     return quote(path, safe="/:@!$&'()*+,;=~", encoding="utf-8", errors="surrogateescape")
-
-
-def insist(limiter: Limiter, key: Key, result: Result) -> None:
-    """Raises RateLimitExceeded for a denial."""
-    if not result.allowed:
-        raise RateLimitExceeded(key, result, limiter) from result.error
-
-
-def _budget(limiter: Limiter, key: Key, rule: Optional[str]) -> tuple[object, ...]:
-    name = limiter.rules[0] if rule is None else rule
-    return limiter.place, limiter.policy, name, key.encode() if isinstance(key, str) else key
 
 
 def _problem(status: int, detail: str) -> bytes:

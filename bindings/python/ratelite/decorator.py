@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union, cast
 
 from ._arguments import Key
-from .errors import InvalidArgumentError, PolicyError
+from .errors import InvalidArgumentError, PolicyError, UnknownRuleError
 
 if TYPE_CHECKING:
     from .limiter import Limiter
@@ -64,7 +64,7 @@ def budget_of(
     if policy is None:
         if rule not in limiter.rules and (rule is not None or len(limiter.rules) > 1):
             # When the module is imported, not at the first request.
-            raise InvalidArgumentError(
+            raise UnknownRuleError(
                 f"no rule {rule!r} for the decorator: the policy has {', '.join(limiter.rules)}"
             )
         return limiter, rule
@@ -90,7 +90,7 @@ def rule_name(function: Callable[..., Any]) -> str:
         return name
     whole = f"{module}\0{qualname}".encode(errors="surrogatepass")
     digits = hashlib.sha256(whole).hexdigest()[:_DIGITS]
-    readable = re.sub(r"[^A-Za-z0-9_.]+", "_", name)[: _LONGEST - _DIGITS - 2]
+    readable = re.sub(r"[^A-Za-z0-9_.-]+", "_", name)[_DIGITS + 2 - _LONGEST :]
     return f"{readable}-.{digits}"
 
 

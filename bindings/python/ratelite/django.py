@@ -16,12 +16,13 @@ from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union, cast
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
 from django.conf import settings
+from django.contrib.admindocs.views import simplify_regex
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
 from ._arguments import Key
-from .charges import Charges, canonical, insist
+from .charges import Budget, Charges, canonical
 from .client import ClientKey
 from .decorator import budget_of
 from .errors import RateLimitExceeded
@@ -35,7 +36,7 @@ KeyOf = Callable[[HttpRequest], Optional[Key]]
 class _Setup(NamedTuple):
     limiter: Limiter
     client: ClientKey
-    key: Optional[KeyOf]
+    key: Union[KeyOf, str, None]
     by_route: bool
     style: str
 
@@ -50,10 +51,14 @@ def _setup() -> _Setup:
     proxies = options.pop("trusted_proxies", ())
     v6_prefix = options.pop("v6_prefix", 64)
     limiter = Limiter(options.pop("store"), options.pop("policy"), **options)
-    client = ClientKey(limiter, proxies, v6_prefix)
-    return _Setup(
-        limiter, client, import_string(key) if isinstance(key, str) else key, by_route, style
-    )
+    return _Setup(limiter, ClientKey(limiter, proxies, v6_prefix), key, by_route, style)
+
+
+@functools.cache
+def _key() -> Optional[KeyOf]:
+    # Not in _setup(): the module of the key may itself be decorating views.
+    key = _setup().key
+    return import_string(key) if isinstance(key, str) else key
 
 
 def limiter() -> Limiter:
@@ -65,7 +70,8 @@ class RateLimitMiddleware:
     """Charges every request, puts headers on every response, refuses with 429.
 
     The policy's routes are compared with the URL pattern that matched, as it is written:
-    `POST /users/<int:user>/`. A request that reaches no view (404, a redirect) goes by its path,
+    `POST /users/<int:user>/`; one of re_path() as the admin's documentation shows it:
+    `/archive/<year>/`. A request that reaches no view (404, a redirect) goes by its path,
     after it was answered. Works under WSGI and ASGI.
     """
 
@@ -100,7 +106,7 @@ class RateLimitMiddleware:
     ) -> Optional[HttpResponse]:
         """Called by Django when the route is known, before the view is."""
         match = request.resolver_match
-        return self._charge_route(request, f"/{match.route}" if match else None)
+        return self._charge_route(request, simplify_regex(match.route) if match else None)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> Optional[HttpResponse]:
         """Called by Django with what a view raised."""
@@ -123,7 +129,8 @@ class RateLimitMiddleware:
         if rule is None:
             return None
         try:
-            _charge(request, self._setup.limiter, rule, 1, None)
+            budget = Budget(self._setup.limiter, _key_of(request, None), rule, routed=True)
+            _charges(request).charge(budget)
         except RateLimitExceeded as error:
             return self._refuse(request, error)
         return None
@@ -147,10 +154,11 @@ def limit(
     """
 
     def decorate(view: _F) -> _F:
-        budget, name = budget_of(limiter(), view, rule, policy)
+        own, name = budget_of(limiter(), view, rule, policy)
 
         def charge(request: HttpRequest) -> None:
-            _charge(request, budget, name, cost(request) if callable(cost) else cost, key)
+            units = cost(request) if callable(cost) else cost
+            _charges(request).charge(Budget(own, _key_of(request, key), name, units))
 
         @functools.wraps(view)
         def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
@@ -167,15 +175,11 @@ def limit(
     return decorate
 
 
-def _charge(
-    request: HttpRequest, limiter: Limiter, rule: Optional[str], cost: int, key: Optional[KeyOf]
-) -> None:
-    setup = _setup()
-    ask = key or setup.key
-    who = (ask and ask(request)) or setup.client.key(
+def _key_of(request: HttpRequest, key: Optional[KeyOf]) -> Key:
+    ask = key or _key()
+    return (ask and ask(request)) or _setup().client.key(
         request.META.get("REMOTE_ADDR"), [request.META.get("HTTP_X_FORWARDED_FOR", "")]
     )
-    insist(limiter, who, _charges(request).charge(limiter, who, rule, cost))
 
 
 def _charges(request: HttpRequest) -> Charges:

@@ -9,8 +9,7 @@ from typing import Any, Callable, Optional, TypeVar, Union, cast
 
 from flask import Flask, Response, current_app, request
 
-from ._arguments import Key
-from .charges import Charges, insist
+from .charges import Budget, Charges
 from .client import ClientKey
 from .decorator import budget_of
 from .errors import RateLimitExceeded
@@ -80,7 +79,8 @@ class RateLimit:
 
             def charge() -> None:
                 units = cost(request.environ) if callable(cost) else cost
-                self._charge(limiter, name, units, key or self._key)
+                who = key_of(request.environ, key or self._key, self._client)
+                Charges.of(request.environ).charge(Budget(limiter, who, name, units))
 
             @functools.wraps(view)
             def limited(*args: Any, **kwargs: Any) -> Any:
@@ -101,13 +101,8 @@ class RateLimit:
         target = path_of(request.environ) if matched is None else matched.rule
         rule = self._limiter.route(request.method, target)
         if rule is not None:
-            self._charge(self._limiter, rule, 1, self._key)
-
-    def _charge(
-        self, limiter: Limiter, rule: Optional[str], cost: int, key: Optional[KeyOf]
-    ) -> None:
-        who: Key = key_of(request.environ, key, self._client)
-        insist(limiter, who, Charges.of(request.environ).charge(limiter, who, rule, cost))
+            who = key_of(request.environ, self._key, self._client)
+            Charges.of(request.environ).charge(Budget(self._limiter, who, rule, routed=True))
 
     def _add_headers(self, response: Response) -> Response:
         for name, value in Charges.of(request.environ).headers(self._style):

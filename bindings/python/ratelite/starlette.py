@@ -11,9 +11,8 @@ from typing import Any, Callable, Optional, TypeVar, Union, cast
 from starlette.routing import Match
 
 from . import asgi
-from ._arguments import Key
 from .asgi import KeyOf, Scope
-from .charges import Charges, insist
+from .charges import Budget, Charges
 from .decorator import budget_of
 from .limiter import Limiter
 
@@ -50,9 +49,9 @@ def limit(
     """
 
     def decorate(endpoint: _F) -> _F:
-        budget, name = budget_of(limiter, endpoint, rule, policy)
+        own, name = budget_of(limiter, endpoint, rule, policy)
 
-        def request() -> tuple[Charges, Key, int]:
+        def asked() -> tuple[Charges, Budget]:
             current = asgi.current.get(None)
             if current is None:
                 raise RuntimeError(
@@ -61,18 +60,18 @@ def limit(
                 )
             who = asgi.key_of(current.scope, key or current.key, current.client)
             units = cost(current.scope) if callable(cost) else cost
-            return Charges.of(current.scope), who, units
+            return Charges.of(current.scope), Budget(own, who, name, units)
 
         @functools.wraps(endpoint)
         def limited(*args: Any, **kwargs: Any) -> Any:
-            charges, who, units = request()
-            insist(budget, who, charges.charge(budget, who, name, units))
+            charges, budget = asked()
+            charges.charge(budget)
             return endpoint(*args, **kwargs)
 
         @functools.wraps(endpoint)
         async def limited_async(*args: Any, **kwargs: Any) -> Any:
-            charges, who, units = request()
-            insist(budget, who, await charges.charge_async(budget, who, name, units))
+            charges, budget = asked()
+            await charges.charge_async(budget)
             return await endpoint(*args, **kwargs)
 
         return cast(_F, limited_async if inspect.iscoroutinefunction(endpoint) else limited)

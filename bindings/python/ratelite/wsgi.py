@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from ._arguments import Key
-from .charges import Charges, Headers, Refusal, canonical, insist
+from .charges import Budget, Charges, Headers, Refusal, canonical
 from .client import ClientKey
 from .errors import RateLimitExceeded
 from .limiter import Limiter
@@ -75,7 +75,7 @@ class RateLimitMiddleware:
         rule = self._rule_of(environ)
         if rule is not None:
             key = key_of(environ, self._key, self._client)
-            insist(self._limiter, key, charges.charge(self._limiter, key, rule, 1))
+            charges.charge(Budget(self._limiter, key, rule, routed=self._rule is None))
 
     def _rule_of(self, environ: WSGIEnvironment) -> Optional[str]:
         if self._rule is not None:

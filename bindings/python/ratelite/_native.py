@@ -1,0 +1,179 @@
+"""The native limiter under a Limiter: opened, asked, closed."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, TypeVar, Union
+
+from . import _abi, _arguments, _calls, errors
+from ._arguments import Key, Time
+from ._handle import Handle, Slot, free_slots, open_limiters
+from .errors import ClosedError, StoreError
+from .result import Result, unanswered
+
+if TYPE_CHECKING:
+    from .limiter import Limiter
+
+_log = logging.getLogger("ratelite")
+
+_Self = TypeVar("_Self", bound="Native")
+
+_CLOSED = "this limiter was closed"
+
+_unpack = _abi.RESULT_USED.unpack_from
+_new = tuple.__new__
+_NO_COST: Any = object()
+_RULE = _abi.RESULT_FIELDS.index("rule")
+_INT64_MAX = _arguments.INT64_MAX
+
+
+class Native:
+    """What a Limiter is made of. See there."""
+
+    def _open(
+        self,
+        store: Union[str, bytes, os.PathLike[str]],
+        policy: str,
+        on_error: str,
+        options: _abi.Options,
+        library: ctypes.CDLL,
+    ) -> None:
+        self._handle: Optional[Handle] = None
+        self._store = store
+        self._policy = policy
+        self._on_error = on_error
+        self._options = options
+        self._library = library
+        self._siblings: dict[str, Limiter] = {}
+        self._rules: tuple[str, ...] = ()
+        pointer = ctypes.c_void_p()
+        code = library.rl_open(
+            _arguments.path(store, "the store's path"),
+            _arguments.text(policy, "the policy"),
+            ctypes.byref(options),
+            ctypes.byref(pointer),
+        )
+        if code != _abi.OK or pointer.value is None:
+            raise self._error(code)
+        self._handle = Handle(library, pointer.value)
+        self._rules = tuple(self._rule_names(pointer.value))
+        # A dict and not an encoder: str.encode() at each hit costs more than a look-up.
+        self._rule_bytes = {name: name.encode() for name in self._rules}
+        path = os.fsdecode(store)
+        #: Equal for limiters that share their counters.
+        self.place: object = object() if path == ":memory:" else os.path.realpath(path)
+        open_limiters.add(self)
+
+    @property
+    def store(self) -> Union[str, bytes, os.PathLike[str]]:
+        """The store as it was given."""
+        return self._store
+
+    @property
+    def policy(self) -> str:
+        """The policy text as it was given."""
+        return self._policy
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The names of the policy's rules, in order."""
+        return self._rules
+
+    @property
+    def closed(self) -> bool:
+        """Whether the limiter was closed."""
+        return self._handle is None
+
+    def close(self) -> None:
+        """Lets go of the store; every later call raises ClosedError. Any thread, any number.
+
+        Calls that other threads are inside of come to their end; the last one frees the limiter.
+        """
+        for sibling in list(self._siblings.values()):
+            sibling.close()
+        self._handle = None
+        open_limiters.discard(self)
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = " (closed)" if self.closed else ""
+        return f"<Limiter {self._store!r}: {', '.join(self._rules)}{state}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Limiter does not travel between processes: open one in each, on the same store"
+        )
+
+    def _judge(
+        self,
+        function: Callable[..., int],
+        key: Key,
+        rule: Optional[str],
+        now: Optional[Time],
+        cost: int = _NO_COST,
+    ) -> Result:
+        # The fast path, a little longer for it: no call that a comparison can save.
+        handle = self._handle
+        if handle is None:
+            raise ClosedError(_CLOSED)
+        data = key if type(key) is bytes else _arguments.key_bytes(key)
+        name = None if rule is None else self._rule_bytes.get(rule) or self._rule(rule)
+        time_ms = _abi.NOW if now is None else _arguments.milliseconds(now)
+        try:
+            slot = free_slots.pop()
+        except IndexError:
+            slot = Slot()
+        if cost is _NO_COST:
+            code = function(handle.pointer, name, data, len(data), time_ms, slot.address)
+        else:
+            if type(cost) is not int or not -_INT64_MAX <= cost <= _INT64_MAX:
+                cost = _arguments.integer(cost, "cost")
+            code = function(handle.pointer, name, data, len(data), cost, time_ms, slot.address)
+        if code != _abi.OK:
+            return self._failed(code, rule)
+        numbers = _unpack(slot.buffer)
+        free_slots.append(slot)
+        return _new(Result, (numbers[0] == 1, *numbers[1:], self._rules[numbers[_RULE]], None))
+
+    def _failed(self, code: int, rule: Optional[str]) -> Result:
+        error = self._error(code)
+        if not isinstance(error, StoreError) or self._on_error == "raise":
+            raise error
+        allowed = self._on_error == "allow"
+        _log.warning("%s, as on_error says: %s", "allowed" if allowed else "denied", error)
+        return unanswered(allowed, rule or self._rules[0], error)
+
+    def _open_handle(self) -> Handle:
+        handle = self._handle
+        if handle is None:
+            raise ClosedError(_CLOSED)
+        return handle
+
+    def _rule(self, rule: Optional[str]) -> Optional[bytes]:
+        return None if rule is None else _arguments.text(rule, "the rule's name")
+
+    def _rule_names(self, pointer: int) -> list[str]:
+        names: list[str] = []
+        while (name := self._library.rl_rule_name(pointer, len(names))) is not None:
+            names.append(name.decode())
+        return names
+
+    def _done(self, code: int) -> None:
+        if code != _abi.OK:
+            raise self._error(code)
+
+    def _error(self, code: int) -> errors.RateliteError:
+        return _calls.error(self._library, code)
