@@ -9,8 +9,10 @@
 
 declare(strict_types=1);
 
-foreach ([...glob(__DIR__ . '/src/*.php') ?: [], ...glob(__DIR__ . '/src/Internal/*.php') ?: []] as $file) {
-    opcache_compile_file($file);
-}
 require_once __DIR__ . '/autoload.php';
+
+// Not the adapters: their interfaces are the host's.
+foreach ([...glob(__DIR__ . '/src/*.php') ?: [], ...glob(__DIR__ . '/src/Internal/*.php') ?: []] as $file) {
+    require_once $file;
+}
 RateLite\Internal\Library::preload();

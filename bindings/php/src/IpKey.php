@@ -27,7 +27,7 @@ final class IpKey
      * @throws InvalidArgumentException If it is not an address, the empty string included.
      * @throws LibraryException
      */
-    public static function of(string $ip, int $v6Prefix = 0, ?string $library = null): string
+    public static function of(string $ip, int $v6Prefix = 64, ?string $library = null): string
     {
         Check::text('ip', $ip);
         Check::int32('v6Prefix', $v6Prefix);

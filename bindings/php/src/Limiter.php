@@ -83,8 +83,6 @@ final class Limiter
             if ($onError === OnError::Raise || $failure instanceof InvalidArgumentException) {
                 throw $failure;
             }
-            // Opened now, so that a policy that does not parse is found at once, not when the store is back.
-            $this->policyHandle();
         }
     }
 
@@ -309,7 +307,7 @@ final class Limiter
         $handle = $this->policyHandle();
         if ($result->failure !== null) {
             return '{"type":"about:blank","title":"Service Unavailable","status":503,'
-                . '"detail":"The rate limit cannot be checked now."}';
+                . '"detail":"The rate limiter cannot answer at the moment."}';
         }
         $struct = $this->native->struct($result);
 

@@ -29,6 +29,8 @@ final class Options
      *                                           Default false.
      * @param int|null    $auditRetentionSeconds How long rows of api_calls are kept, 1 to 315360000. Default 30 days
      *                                           where audit is on.
+     * @param bool|null   $recoverCorrupt        True: a damaged store is moved aside and begun anew. Default false:
+     *                                           it is RateLiteException::ECORRUPT.
      * @param int|null    $fileMode              Permission bits of a file that is created, such as 0660. Default 0600.
      * @param int|null    $tableSlots            Slots of the shared table. Default: the library's.
      * @param string|null $keySecret             With it, keys are stored as a keyed hash only. Any bytes. The same
@@ -42,6 +44,7 @@ final class Options
         public readonly ?bool $keepOpen = null,
         public readonly ?bool $audit = null,
         public readonly ?int $auditRetentionSeconds = null,
+        public readonly ?bool $recoverCorrupt = null,
         public readonly ?int $fileMode = null,
         public readonly ?int $tableSlots = null,
         #[\SensitiveParameter]

@@ -41,26 +41,32 @@ final class Library
 
     /**
      * Reads the declarations once for all requests of all workers: for the preload script, before the
-     * server forks.
-     *
-     * @return bool False if this PHP does not allow it (opcache.preload_user differs from the user that starts
-     *              the server): each request then reads them for itself.
+     * server forks. Where PHP does not allow it (`opcache.preload_user` is set, so `ffi.preload` is the
+     * way), nothing happens, and each request reads them for itself.
      */
-    public static function preload(): bool
+    public static function preload(): void
     {
-        $path = Locator::path();
         $file = tempnam(sys_get_temp_dir(), 'ratelite');
         if ($file === false) {
-            return false;
+            return;
         }
-        $scope = sprintf("#define FFI_SCOPE \"%s\"\n#define FFI_LIB \"%s\"\n", self::scope($path), $path);
         try {
-            return file_put_contents($file, $scope . self::declarations()) !== false && FFI::load($file) !== null;
+            file_put_contents($file, self::scopeHeader());
+            FFI::load($file);
         } catch (FFI\Exception) {
-            return false;
+            return;
         } finally {
             unlink($file);
         }
+    }
+
+    /** The declarations as a header that FFI::load() and `ffi.preload` take. */
+    public static function scopeHeader(): string
+    {
+        $path = Locator::path();
+
+        return sprintf("#define FFI_SCOPE \"%s\"\n#define FFI_LIB \"%s\"\n\n", self::scope($path), $path)
+            . self::declarations();
     }
 
     private static function preloaded(string $path): ?FFI
@@ -93,8 +99,12 @@ final class Library
             );
         }
         if (str_contains($reason, 'resolving')) {
-            // A function is missing, so the ABI is another one; one that old or new still has this function.
-            self::expectAbi($path, FFI::cdef('int rl_abi_version(void); const char *rl_version(void);', $path));
+            // A function is missing, so it is most likely another ABI; every one has these two.
+            try {
+                self::expectAbi($path, FFI::cdef('int rl_abi_version(void); const char *rl_version(void);', $path));
+            } catch (FFI\Exception) {
+                // Not ratelite at all.
+            }
         }
 
         return new LibraryException(
@@ -129,6 +139,6 @@ final class Library
     /** By path, so that a worker with another library never gets the preloaded one. */
     private static function scope(string $path): string
     {
-        return "ratelite $path";
+        return 'ratelite-' . md5($path);
     }
 }

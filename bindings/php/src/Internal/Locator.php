@@ -40,7 +40,7 @@ final class Locator
         $package = dirname(__DIR__, 2);
         $paths = [sprintf('%s/lib/%s-%s/%s', $package, strtolower(PHP_OS_FAMILY), php_uname('m'), self::systemName())];
         $checkout = dirname($package, 2);
-        if (is_file("$checkout/src/capi/manual.h")) {
+        if (is_file("$checkout/include/ratelite.h")) {
             $paths[] = "$checkout/target/release/" . (PHP_OS_FAMILY === 'Darwin' ? 'libratelite.dylib' : 'libratelite.so');
         }
 

@@ -174,6 +174,7 @@ final class Native
         $c->auto_prune = $switch($options->autoPrune);
         $c->keep_open = $switch($options->keepOpen);
         $c->audit = $switch($options->audit);
+        $c->recover_corrupt = $switch($options->recoverCorrupt);
         $c->audit_retention_s = Check::option('auditRetentionSeconds', $options->auditRetentionSeconds);
         $c->file_mode = Check::option('fileMode', $options->fileMode);
         $c->table_slots = Check::option('tableSlots', $options->tableSlots);
@@ -184,7 +185,7 @@ final class Native
         $length = strlen($bytes);
         $secret = $this->ffi->new(sprintf('char[%d]', max(1, $length)));
         FFI::memcpy($secret, $bytes, $length);
-        $c->key_secret = FFI::cast('char *', $secret);
+        $c->key_secret = $this->ffi->cast('char *', $secret);
         $c->key_secret_len = $length;
 
         return [$struct, $secret];

@@ -58,11 +58,10 @@ final class ThrottleRequests
             $request->attributes->set(Result::class, $result);
             $response = $next($request);
         } else {
-            $response = new Response(
-                $this->limiter->problem($result),
-                $result->failure === null ? 429 : 503,
-                ['Content-Type' => 'application/problem+json'],
-            );
+            $type = ['Content-Type' => 'application/problem+json'];
+            $response = $result->failure === null
+                ? new Response($this->limiter->problem($result), 429, $type)
+                : new Response($this->limiter->problem($result), 503, $type + ['Retry-After' => '1']);
         }
         foreach ($this->limiter->headers($result, $this->style) as $name => $value) {
             $response->headers->set($name, $value);

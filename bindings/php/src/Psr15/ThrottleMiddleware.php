@@ -92,8 +92,10 @@ final class ThrottleMiddleware implements MiddlewareInterface
 
     private function refusal(Result $result): ResponseInterface
     {
-        $response = $this->responses->createResponse($result->failure === null ? 429 : 503)
-            ->withHeader('Content-Type', 'application/problem+json');
+        $response = $result->failure === null
+            ? $this->responses->createResponse(429)
+            : $this->responses->createResponse(503)->withHeader('Retry-After', '1');
+        $response = $response->withHeader('Content-Type', 'application/problem+json');
         $response->getBody()->write($this->limiter->problem($result));
 
         return $response;

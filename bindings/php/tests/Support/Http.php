@@ -55,7 +55,7 @@ final class Http
         do {
             curl_multi_exec($multi, $running);
             while ($done = curl_multi_info_read($multi)) {
-                $answers[] = self::of($done['handle'], (string) curl_multi_getcontent($done['handle']));
+                $answers[] = self::of($done['handle'], $done['result'] === CURLE_OK ? (string) curl_multi_getcontent($done['handle']) : null);
                 curl_multi_remove_handle($multi, $done['handle']);
                 if ($onAnswer !== null) {
                     $onAnswer(count($answers));
@@ -80,8 +80,11 @@ final class Http
         return $tally;
     }
 
-    private static function of(\CurlHandle $handle, string $text): self
+    private static function of(\CurlHandle $handle, ?string $text): self
     {
+        if ($text === null) {
+            return new self(0, [], '');
+        }
         $size = curl_getinfo($handle, CURLINFO_HEADER_SIZE);
         $headers = [];
         foreach (explode("\r\n", substr($text, 0, $size)) as $line) {

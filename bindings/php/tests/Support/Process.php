@@ -37,10 +37,30 @@ final class Process
 
     public function stop(): void
     {
-        if (is_resource($this->process)) {
-            proc_terminate($this->process);
-            proc_close($this->process);
+        if (!is_resource($this->process)) {
+            return;
         }
+        // The workers of `php -S` outlive their master.
+        $children = $this->children();
+        // Asked again and again: php-fpm forgets a signal that comes while a reload replaces its program.
+        for ($try = 0; $try < 500 && proc_get_status($this->process)['running']; $try++) {
+            proc_terminate($this->process, $try < 250 ? SIGTERM : SIGKILL);
+            usleep(20_000);
+        }
+        proc_close($this->process);
+        foreach ($children as $child) {
+            posix_kill($child, SIGTERM);
+        }
+    }
+
+    /**
+     * @return list<int>
+     */
+    public function children(): array
+    {
+        $pids = (string) @file_get_contents("/proc/$this->pid/task/$this->pid/children");
+
+        return array_map(intval(...), preg_split('/ /', $pids, -1, PREG_SPLIT_NO_EMPTY) ?: []);
     }
 
     /**

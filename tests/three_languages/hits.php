@@ -1,0 +1,21 @@
+<?php
+
+/* The same as hits.c, in PHP. */
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/../../bindings/php/autoload.php';
+
+[, $store, $policy, $key, $nowMs, $hits] = $argv;
+$limiter = new RateLite\Limiter($store, $policy);
+if ($hits === '0') {
+    $status = $limiter->status($key, nowMs: (int) $nowMs);
+    echo "$status->limit $status->count $status->remaining $status->resetAt $status->retryAfter\n";
+} else {
+    echo "ready\n";
+    fgets(STDIN);
+}
+for ($i = 0; $i < (int) $hits; $i++) {
+    $result = $limiter->hit($key, nowMs: (int) $nowMs);
+    echo $result->count, ' ', (int) $result->allowed, "\n";
+}
