@@ -12,7 +12,7 @@ GENERATED = $(dir $(shell ls -t $(RELEASE)/build/ratelite-*/out/ratelite.h | hea
 # What the tests of the core need of Debian.
 PACKAGES := gcc g++ libc6-dev binutils clang valgrind pkg-config sqlite3 libsqlite3-dev
 
-.PHONY: help build header demo test setup lint test-rust test-python test-php soak install clean
+.PHONY: help build header demo test setup lint test-rust test-python test-php test-languages soak install clean
 .NOTPARALLEL: # the parts of `test` share two cores and one build directory
 
 help: ## list the targets
@@ -26,17 +26,21 @@ header: build ## renew the committed C header and PHP declarations from src/capi
 	cp $(GENERATED)ratelite.cdef.h bindings/php/
 
 demo: target/demo/quickstart target/demo/gateway ## run the examples on a store, and look into it
-	@$(MAKE) --no-print-directory setup PACKAGES=sqlite3
+	@$(MAKE) --no-print-directory setup PACKAGES='sqlite3 php-cli'
 	@directory=$$(mktemp -d); trap 'rm -r "$$directory"' EXIT; store=$$directory/limits.db; set -ex; \
 	target/demo/quickstart "$$store"; \
 	target/demo/gateway "$$store"; \
+	PYTHONPATH=bindings/python RATELITE_LIBRARY=$(CURDIR)/$(LIBRARY) \
+	    python3 bindings/python/examples/quickstart.py "$$store"; \
+	RATELITE_LIBRARY=$(CURDIR)/$(LIBRARY) php bindings/php/examples/quickstart.php "$$store"; \
+	tests/three_languages/run; \
 	sqlite3 -box "$$store" 'select * from rate_limit_status'
 
 target/demo/%: bindings/c/%.c include/ratelite.h | build
 	@mkdir -p $(@D)
 	$(CC) -Wall -Wextra -Iinclude $< -o $@ -L$(RELEASE) -lratelite -Wl,-rpath,'$(CURDIR)/$(RELEASE)'
 
-test: setup lint test-rust test-python test-php ## everything, and first what it needs
+test: setup lint test-rust test-python test-php test-languages ## everything, and what it needs
 
 setup: ## install what the tests of the core need of Debian, if it is missing
 	@dpkg -s $(PACKAGES) >/dev/null 2>&1 || \
@@ -61,6 +65,9 @@ test-python: build ## the Python binding
 
 test-php: build ## the PHP binding
 	bindings/php/test
+
+test-languages: build ## C, Python and PHP at once on one store
+	tests/three_languages/run
 
 soak: setup ## the core's tests in their long form
 	RATELITE_SOAK=1 cargo test --release

@@ -140,23 +140,24 @@ fn number(header: &[u8], at: std::ops::Range<usize>) -> i64 {
 
 fn create(path: &Path, settings: &Settings) -> std::result::Result<(), Failure> {
     refuse_remote(directory_of(path), path)?;
-    let image = empty_store(settings)?;
     let failed = |error: io::Error| open_error(path, &error, "cannot create it");
     let _only_here = lock_directory(path)?;
-    // Whose database was deleted alone: SQLite would replay that log into the new database.
-    // Under the lock nobody's new one can have taken its place meanwhile.
-    if stat::lstat(path).is_err() {
-        for log in ["-wal", "-shm"] {
-            match std::fs::remove_file(stat::beside(path, log)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(failed(error).into());
-                }
-                _ => {}
+    if stat::lstat(path).is_ok() {
+        // Another process was faster; the caller looks at what it made.
+        return Ok(());
+    }
+    // A log whose database was deleted alone: SQLite would replay it into the new database. Under
+    // the lock it cannot be the log of somebody's new one.
+    for log in ["-wal", "-shm"] {
+        match std::fs::remove_file(stat::beside(path, log)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(error).into());
             }
+            _ => {}
         }
     }
-    // False: another process was faster; the caller looks at what it made.
-    let _made = create_whole(path, &image, settings.file_mode).map_err(failed)?;
+    // False: somebody who knows of no such lock was faster.
+    let _made = create_whole(path, &empty_store(settings)?, settings.file_mode).map_err(failed)?;
     Ok(())
 }
 
