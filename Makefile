@@ -12,7 +12,7 @@ GENERATED = $(dir $(shell ls -t $(RELEASE)/build/ratelite-*/out/ratelite.h | hea
 # What the tests of the core need of Debian.
 PACKAGES := gcc g++ libc6-dev binutils clang valgrind pkg-config sqlite3 libsqlite3-dev
 
-.PHONY: help build header demo test setup lint test-rust test-python test-php test-languages soak install clean
+.PHONY: help build header demo test setup lint test-rust test-python test-php test-languages bench soak install clean
 .NOTPARALLEL: # the parts of `test` share two cores and one build directory
 
 help: ## list the targets
@@ -68,6 +68,9 @@ test-php: build ## the PHP binding
 
 test-languages: build ## C, Python and PHP at once on one store
 	tests/three_languages/run
+
+bench: setup ## what the defences of locks and forks cost, against builds without them
+	cargo bench --bench defences
 
 soak: setup ## the core's tests in their long form
 	RATELITE_SOAK=1 cargo test --release

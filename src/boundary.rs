@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Code, Error, Result};
 
@@ -75,20 +75,22 @@ fn guarded<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 /// The default hook prints to the host's stderr. Ours is silent for panics that [`guarded`] will
 /// catch, and leaves all others to whoever had the hook before.
 fn keep_panics_off_stderr() {
-    static ONCE: Once = Once::new();
+    // Not a `Once`: a fork in the midst of it would leave the child waiting for ever.
+    static DONE: AtomicBool = AtomicBool::new(false);
     // A host that calls from a destructor while it panics: the hook cannot be changed then.
-    if ONCE.is_completed() || std::thread::panicking() {
+    if DONE.load(Ordering::Relaxed)
+        || std::thread::panicking()
+        || DONE.swap(true, Ordering::Relaxed)
+    {
         return;
     }
-    ONCE.call_once(|| {
-        let others = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            if GUARDED.get() == 0 {
-                return others(panic);
-            }
-            PANIC_TEXT.set(Some(panic.to_string().replace('\n', " ")));
-        }));
-    });
+    let others = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if GUARDED.get() == 0 {
+            return others(panic);
+        }
+        PANIC_TEXT.set(Some(panic.to_string().replace('\n', " ")));
+    }));
 }
 
 fn remember(error: Option<&Error>) {
@@ -97,13 +99,16 @@ fn remember(error: Option<&Error>) {
         // Messages have no NUL; if one ever had, the rest of it would still be worth reading.
         Some(error) => CString::new(error.to_string().replace('\0', "\\0")).unwrap_or_default(),
     };
-    // While the thread ends there may be no place for the text any more; the code is enough then.
-    let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
+    // While the thread ends, or in a crash handler inside a call, there is no place for the text:
+    // the code is enough then.
+    let _ = LAST_ERROR.try_with(|last| last.try_borrow_mut().map(|mut last| *last = text));
 }
 
 /// The text of this thread's last failed call; empty if that one succeeded.
 pub(crate) fn last_error() -> *const c_char {
-    LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+    LAST_ERROR
+        .try_with(|last| last.try_borrow().map_or(c"".as_ptr(), |last| last.as_ptr()))
+        .unwrap_or(c"".as_ptr())
 }
 
 /// # Safety

@@ -4,6 +4,8 @@ mod support;
 
 #[path = "locks/kinds.rs"]
 mod kinds;
+#[path = "locks/patience.rs"]
+mod patience;
 #[path = "locks/race.rs"]
 mod race;
 #[path = "locks/refusals.rs"]

@@ -10,15 +10,15 @@ use crate::error::{Code, Error, Result};
 pub(crate) struct Call {
     // Dropped in this order: a signal that comes in at once may fork.
     _inside: Inside,
-    _signals: HeldBack,
+    _signals: Option<HeldBack>,
 }
 
 impl Call {
     /// Fails with [`Code::Fork`] in a process that was forked behind the handlers' back, and with
     /// [`Code::Busy`] when the process's first call is made by two threads and the other hangs.
     pub(crate) fn enter(deadline: &Deadline) -> Result<Self> {
-        let signals = HeldBack::begin();
-        if !fork::install_once(deadline) {
+        let signals = (!cfg!(feature = "test-undefended")).then(HeldBack::begin);
+        if !fork::set_up(deadline) {
             return Err(Error::new(Code::Busy, "another thread is still loading the library"));
         }
         if !fork_mark::is_set() {
@@ -34,5 +34,5 @@ impl Call {
 
 /// Whether this process may use stores: false in one that was forked behind the handlers' back.
 pub(crate) fn is_permitted() -> bool {
-    !fork::is_installed() || fork_mark::is_set()
+    !fork::is_ready() || fork_mark::is_set()
 }

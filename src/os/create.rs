@@ -1,11 +1,12 @@
 //! Makes a store file that is whole from its first moment.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Permissions, TryLockError};
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, RawFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::parked;
 use super::stat::c_path;
 use super::store_file::StoreFile;
 
@@ -26,56 +27,95 @@ impl DirectoryLock {
     }
 }
 
-/// Writes `content` to a nameless file in the directory of `path`, syncs it, and gives it the name.
-/// False when somebody else's file has the name by then. The mode is exact, whatever the umask.
-pub(crate) fn create_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<bool> {
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    let made = match nameless_file(directory) {
-        Ok(mut file) => {
-            fill(&mut file, content, mode)?;
-            let outcome = link_nameless(&file, path);
-            // The descriptor is one of a store file now, if it got the name.
-            if matches!(outcome, Ok(true)) {
-                drop(StoreFile::adopt(file.into_raw_fd()));
-            }
-            outcome
-        }
-        Err(error) => Err(error),
-    };
-    let made = match made {
-        Err(error) if lacks_support(&error) => create_by_rename(path, content, mode)?,
-        other => other?,
-    };
-    if made {
-        File::open(directory)?.sync_all()?;
-    }
-    Ok(made)
+/// A whole file that has no name yet, or only a temporary one. Unless it is given its name, it goes
+/// when it is dropped.
+pub(crate) struct NewFile {
+    file: File,
+    mode: u32,
+    temporary: Option<Temporary>,
 }
 
-fn nameless_file(directory: &Path) -> io::Result<File> {
-    if cfg!(feature = "test-no-tmpfile") {
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl NewFile {
+    /// Writes and syncs a file in the directory of `path`. The mode is exact, whatever the umask.
+    pub(crate) fn write(path: &Path, content: &[u8], mode: u32) -> io::Result<Self> {
+        let mut new = match open_nameless(directory_of(path)) {
+            Ok(file) => Self { file, mode, temporary: None },
+            Err(error) if lacks_support(&error) => {
+                let temporary = temporary_name(path);
+                let file = open_new(&temporary)?;
+                Self { file, mode, temporary: Some(Temporary(temporary)) }
+            }
+            Err(error) => return Err(error),
+        };
+        new.file.write_all(content)?;
+        new.file.set_permissions(Permissions::from_mode(mode))?;
+        new.file.sync_all()?;
+        Ok(new)
+    }
+
+    /// Gives the file its name, and syncs the directory. False when the name is taken.
+    pub(crate) fn give_name(self, path: &Path) -> io::Result<bool> {
+        let Self { file, mode, temporary } = self;
+        let named = match &temporary {
+            None => link_nameless(&file, path),
+            // A second link would make the file look hard-linked to others for a moment.
+            Some(temporary) => rename_new(&temporary.0, path),
+        };
+        let file = match named {
+            Ok(true) => {
+                // It has no temporary name any more.
+                std::mem::forget(temporary);
+                file
+            }
+            Ok(false) => return Ok(false),
+            // No rename either that leaves others alone: an empty file, which the first open fills
+            // under SQLite's lock.
+            Err(error) if temporary.is_some() && lacks_support(&error) => match open_new(path) {
+                Ok(empty) => {
+                    empty.set_permissions(Permissions::from_mode(mode))?;
+                    empty
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+                Err(error) => return Err(error),
+            },
+            Err(error) => return Err(error),
+        };
+        // From now on it is a descriptor of a store.
+        drop(StoreFile::adopt(file.into_raw_fd()));
+        File::open(directory_of(path))?.sync_all()?;
+        Ok(true)
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
+}
+
+fn open_nameless(directory: &Path) -> io::Result<File> {
+    // A nameless file gets its name by way of /proc.
+    if cfg!(feature = "test-no-tmpfile") || !Path::new("/proc/self/fd").is_dir() {
         return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
     }
-    let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC;
-    let directory = c_path(directory)?;
-    // SAFETY: a NUL-terminated path; O_TMPFILE reads the mode.
-    let fd = unsafe { libc::open(directory.as_ptr(), flags, 0o600 as libc::c_uint) };
-    owned(fd)
+    open(directory, libc::O_TMPFILE)
 }
 
-fn owned(fd: RawFd) -> io::Result<File> {
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
+fn open_new(path: &Path) -> io::Result<File> {
+    open(path, libc::O_CREAT | libc::O_EXCL)
+}
+
+fn open(path: &Path, flags: libc::c_int) -> io::Result<File> {
+    let flags = flags | libc::O_RDWR | libc::O_CLOEXEC;
+    let fd = parked::open_above_standard(&c_path(path)?, flags, 0o600)?;
     // SAFETY: the descriptor was opened a moment ago and belongs to nobody else.
     Ok(unsafe { File::from_raw_fd(fd) })
-}
-
-fn fill(file: &mut File, content: &[u8], mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.write_all(content)?;
-    file.set_permissions(std::fs::Permissions::from_mode(mode))?;
-    file.sync_all()
 }
 
 fn link_nameless(file: &File, path: &Path) -> io::Result<bool> {
@@ -92,24 +132,6 @@ fn link_nameless(file: &File, path: &Path) -> io::Result<bool> {
         )
     };
     made_or_exists(result)
-}
-
-/// Where the filesystem has no O_TMPFILE, or /proc is not there. A second link to a named
-/// temporary would make the file look hard-linked to others for a moment; a rename does not.
-fn create_by_rename(path: &Path, content: &[u8], mode: u32) -> io::Result<bool> {
-    let temporary = temporary_name(path);
-    let mut file =
-        File::options().read(true).write(true).create_new(true).mode(0o600).open(&temporary)?;
-    let outcome = fill(&mut file, content, mode).and_then(|()| rename_new(&temporary, path));
-    match outcome {
-        Ok(true) => drop(StoreFile::adopt(file.into_raw_fd())),
-        _ => std::fs::remove_file(&temporary)?,
-    }
-    match outcome {
-        // Neither way is there: an empty file, which the first open fills under SQLite's lock.
-        Err(error) if lacks_support(&error) => create_empty(path, mode),
-        other => other,
-    }
 }
 
 fn temporary_name(path: &Path) -> PathBuf {
@@ -137,17 +159,6 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<bool> {
     made_or_exists(result as libc::c_int)
 }
 
-fn create_empty(path: &Path, mode: u32) -> io::Result<bool> {
-    match File::options().read(true).write(true).create_new(true).mode(mode).open(path) {
-        Ok(file) => {
-            drop(StoreFile::adopt(file.into_raw_fd()));
-            Ok(true)
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
 fn made_or_exists(result: libc::c_int) -> io::Result<bool> {
     if result == 0 {
         return Ok(true);
@@ -156,11 +167,11 @@ fn made_or_exists(result: libc::c_int) -> io::Result<bool> {
     if error.kind() == io::ErrorKind::AlreadyExists { Ok(false) } else { Err(error) }
 }
 
-/// What kernels and filesystems answer that know no O_TMPFILE, no /proc or no RENAME_NOREPLACE.
+/// What kernels and filesystems answer that know no O_TMPFILE or no RENAME_NOREPLACE.
 /// (An old kernel takes O_TMPFILE for opening the directory itself: EISDIR.)
 fn lacks_support(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
-        Some(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL | libc::ENOSYS | libc::ENOENT)
+        Some(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL | libc::ENOSYS)
     )
 }

@@ -12,7 +12,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex as StdMutex, OnceLock, PoisonError};
+use std::sync::{Mutex as StdMutex, PoisonError};
 
 use super::mutex::{Guard, Mutex};
 use super::signals::HeldBack;
@@ -31,9 +31,11 @@ pub(crate) trait Held {
     fn forget_parent(&mut self);
 }
 
-static INSTALLED: AtomicBool = AtomicBool::new(false);
-static INSTALLING: Mutex<()> = Mutex::new(());
-static OWNER: OnceLock<&'static dyn AcrossFork> = OnceLock::new();
+/// Whether the handlers are registered; whether the rest is in place too.
+static REGISTERED: AtomicBool = AtomicBool::new(false);
+static READY: AtomicBool = AtomicBool::new(false);
+static SETTING_UP: Mutex<()> = Mutex::new(());
+static OWNER: Mutex<Option<&'static dyn AcrossFork>> = Mutex::new(None);
 static UNDER_WAY: AtomicU32 = AtomicU32::new(0);
 
 /// Between prepare and parent or child. One thread at a time is in between, since it holds the
@@ -41,9 +43,12 @@ static UNDER_WAY: AtomicU32 = AtomicU32::new(0);
 static BETWEEN: StdMutex<Option<Between>> = StdMutex::new(None);
 
 struct Between {
-    held: Option<Box<dyn Held>>,
     table: Guard<'static, parked::Table>,
+    held: Option<Box<dyn Held>>,
+    _owner: Guard<'static, Option<&'static dyn AcrossFork>>,
+    _setting_up: Guard<'static, ()>,
     /// A handler that forks or hits in between would wait for its own thread.
+    _inside: Inside,
     _signals: HeldBack,
 }
 
@@ -75,9 +80,9 @@ impl Drop for Inside {
     }
 }
 
-/// Names the owner of all connections, once.
+/// Names the owner of all connections.
 pub(crate) fn register_owner(owner: &'static dyn AcrossFork) {
-    let _ = OWNER.set(owner);
+    *OWNER.lock_unbounded() = Some(owner);
 }
 
 /// Whether some thread of this process is waiting to fork.
@@ -86,42 +91,65 @@ pub(crate) fn is_under_way() -> bool {
 }
 
 /// Whether this process, or one it was forked from, has used a store.
-pub(super) fn is_installed() -> bool {
-    INSTALLED.load(Ordering::Acquire)
+pub(super) fn is_ready() -> bool {
+    READY.load(Ordering::Acquire)
 }
 
-/// Sets the fork mark, registers the handlers and puts SQLite's system calls in place, at the
-/// process's first call. False when another thread has been at it until the deadline.
-pub(super) fn install_once(deadline: &Deadline) -> bool {
-    if INSTALLED.load(Ordering::Acquire) {
+/// When the library is loaded, no other thread can be in the midst of anything: a fork during some
+/// thread's first call must not leave the child with a half-done beginning.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = register_handlers;
+
+extern "C" fn register_handlers() {
+    if REGISTERED.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    fork_mark::set();
+    if !cfg!(feature = "test-no-fork-handlers") {
+        // SAFETY: three functions that live as long as the process: the library is linked with
+        // `-z nodelete`. A failure (no memory) leaves the fork mark to tell.
+        unsafe { libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child)) };
+    }
+}
+
+/// Puts everything in place at the process's first call. False when another thread has been at it
+/// until the deadline.
+pub(super) fn set_up(deadline: &Deadline) -> bool {
+    if is_ready() {
         return true;
     }
-    let Some(_installing) = INSTALLING.lock(deadline) else { return false };
-    if !INSTALLED.load(Ordering::Acquire) {
+    let Some(_setting_up) = SETTING_UP.lock(deadline) else { return false };
+    if !is_ready() {
+        register_handlers();
+        // Again, for a child of clone(): it inherited no store, so it may begin.
         fork_mark::set();
         vfs::install();
-        if !cfg!(feature = "test-no-fork-handlers") {
-            // SAFETY: three functions that live as long as the process: the library is linked
-            // with `-z nodelete`. A failure (no memory) leaves the fork mark to tell.
-            unsafe { libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child)) };
-        }
-        INSTALLED.store(true, Ordering::Release);
+        READY.store(true, Ordering::Release);
     }
     true
 }
 
 extern "C" fn prepare() {
-    // Inside a call (a crash handler that forks) this thread may hold what prepare would wait for;
-    // without the mark, threads that do not exist here may.
+    // Inside a call, or between prepare and parent, this thread holds what it would wait for here
+    // (a crash handler that forks); without the mark, threads that do not exist here may.
     if CALLS.get() > 0 || !fork_mark::is_set() {
         SKIPPED.set(true);
         return;
     }
-    let signals = HeldBack::begin();
+    let (signals, inside) = (HeldBack::begin(), Inside::enter());
     UNDER_WAY.fetch_add(1, Ordering::AcqRel);
-    let held = OWNER.get().map(|owner| owner.close_and_hold());
-    let table = parked::hold();
-    *between() = Some(Between { held, table, _signals: signals });
+    let setting_up = SETTING_UP.lock_unbounded();
+    let owner = OWNER.lock_unbounded();
+    let held = owner.map(|owner| owner.close_and_hold());
+    *between() = Some(Between {
+        table: parked::hold(),
+        held,
+        _owner: owner,
+        _setting_up: setting_up,
+        _inside: inside,
+        _signals: signals,
+    });
 }
 
 extern "C" fn in_parent() {
@@ -137,8 +165,9 @@ extern "C" fn in_child() {
         parked::overlay_with_null();
         return;
     }
-    let Some(Between { held, mut table, _signals }) = between().take() else { return };
-    table.close_all_in_child();
+    let Some(mut between) = between().take() else { return };
+    between.table.close_all_in_child();
+    let Between { table, held, _owner, _setting_up, _inside, _signals } = between;
     drop(table);
     if let Some(mut held) = held {
         held.forget_parent();

@@ -10,7 +10,7 @@
 //! * What the fork handlers need when nobody can be asked (which numbers are ours) is also kept in
 //!   a bitmap, which is read without a lock.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +35,7 @@ pub(super) struct Table {
 struct Entry {
     fd: RawFd,
     id: FileId,
-    access: libc::c_int,
+    access: c_int,
     is_parked: bool,
 }
 
@@ -47,20 +47,39 @@ impl Entry {
 }
 
 /// Opens a file, or hands out a parked descriptor of it.
-pub(super) fn open(path: &CStr, flags: libc::c_int, mode: libc::mode_t) -> io::Result<RawFd> {
+pub(super) fn open(path: &CStr, flags: c_int, mode: libc::mode_t) -> io::Result<RawFd> {
     let mut table = TABLE.lock_unbounded();
     if flags & libc::O_EXCL == 0
         && let Some(fd) = table.take_parked(path, flags & libc::O_ACCMODE)
     {
         return Ok(fd);
     }
-    // SAFETY: a NUL-terminated path; the mode is read only with O_CREAT.
-    let fd = unsafe { libc::open(path.as_ptr(), flags, libc::c_uint::from(mode)) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let fd = open_above_standard(path, flags, mode)?;
     table.add(fd, flags & libc::O_ACCMODE);
     Ok(fd)
+}
+
+/// Opens a file under a number that no host takes for stdin, stdout or stderr. One that closed
+/// them would else print into the store.
+pub(super) fn open_above_standard(
+    path: &CStr,
+    flags: c_int,
+    mode: libc::mode_t,
+) -> io::Result<RawFd> {
+    let mut fillers = Vec::new();
+    for standard in 0..=2 {
+        // SAFETY: F_GETFD of any number; an open of a constant path.
+        unsafe {
+            if libc::fcntl(standard, libc::F_GETFD) == -1 {
+                fillers.push(libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC));
+            }
+        }
+    }
+    // SAFETY: a NUL-terminated path; the mode is read only with O_CREAT.
+    let fd = unsafe { libc::open(path.as_ptr(), flags, libc::c_uint::from(mode)) };
+    let outcome = if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) };
+    fillers.into_iter().filter(|&filler| filler >= 0).for_each(close);
+    outcome
 }
 
 /// Enters a descriptor that was made without a path.
@@ -136,7 +155,7 @@ pub(super) fn overlay_with_null() {
 }
 
 impl Table {
-    fn add(&mut self, fd: RawFd, access: libc::c_int) {
+    fn add(&mut self, fd: RawFd, access: c_int) {
         if let Ok(facts) = stat::fstat(fd) {
             self.entries.retain(|entry| entry.fd != fd);
             self.entries.push(Entry { fd, id: facts.id, access, is_parked: false });
@@ -146,7 +165,7 @@ impl Table {
         }
     }
 
-    fn take_parked(&mut self, path: &CStr, access: libc::c_int) -> Option<RawFd> {
+    fn take_parked(&mut self, path: &CStr, access: c_int) -> Option<RawFd> {
         let id = stat::lstat_c(path).ok()?.id;
         self.forget_lost();
         let entry = self
@@ -215,7 +234,7 @@ impl Table {
 }
 
 fn close(fd: RawFd) {
-    // SAFETY: the caller has just removed this number, which still names our file, from the table.
+    // SAFETY: the caller owns this number: it opened it, or removed it from the table just now.
     unsafe { libc::close(fd) };
 }
 

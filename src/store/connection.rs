@@ -232,6 +232,11 @@ impl SharedConnection {
         self.handles.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// How many limiters use this connection.
+    pub(super) fn handles(&self) -> usize {
+        self.handles.load(Ordering::Relaxed)
+    }
+
     /// Counts one limiter less, and says how many are left.
     pub(super) fn remove_handle(&self) -> usize {
         self.handles.fetch_sub(1, Ordering::Relaxed) - 1

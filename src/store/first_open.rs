@@ -18,7 +18,7 @@ use super::transaction;
 use crate::clock;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result, quoted};
-use crate::os::create::{DirectoryLock, create_whole};
+use crate::os::create::{DirectoryLock, NewFile};
 use crate::os::fork;
 use crate::os::stat::{self, FileFacts, FileId};
 use crate::os::store_file::StoreFile;
@@ -82,7 +82,7 @@ pub(super) fn ensure_file(
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                patiently(deadline, || create(path, settings))?;
+                create(path, settings, deadline)?;
             }
             Err(error) => return Err(open_error(path, &error, "").into()),
         }
@@ -138,10 +138,17 @@ fn number(header: &[u8], at: std::ops::Range<usize>) -> i64 {
     header[at].iter().fold(0, |number, byte| number << 8 | i64::from(*byte))
 }
 
-fn create(path: &Path, settings: &Settings) -> std::result::Result<(), Failure> {
+fn create(
+    path: &Path,
+    settings: &Settings,
+    deadline: &Deadline,
+) -> std::result::Result<(), Failure> {
     refuse_remote(directory_of(path), path)?;
     let failed = |error: io::Error| open_error(path, &error, "cannot create it");
-    let _only_here = lock_directory(path)?;
+    // Written and synced before the lock: others wait for no disk.
+    let image = empty_store(settings)?;
+    let new = NewFile::write(path, &image, settings.file_mode).map_err(failed)?;
+    let _only_here = patiently(deadline, || lock_directory(path))?;
     if stat::lstat(path).is_ok() {
         // Another process was faster; the caller looks at what it made.
         return Ok(());
@@ -157,7 +164,7 @@ fn create(path: &Path, settings: &Settings) -> std::result::Result<(), Failure> 
         }
     }
     // False: somebody who knows of no such lock was faster.
-    let _made = create_whole(path, &empty_store(settings)?, settings.file_mode).map_err(failed)?;
+    let _named = new.give_name(path).map_err(failed)?;
     Ok(())
 }
 

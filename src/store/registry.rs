@@ -1,10 +1,8 @@
 //! The stores that this process has open: one connection a file, whatever the number of limiters.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
-
-use once_cell::sync::Lazy;
 
 use super::connection::{SharedConnection, State};
 use super::first_open;
@@ -17,15 +15,13 @@ use crate::os::mutex::{Guard, Mutex, OwnedGuard};
 use crate::os::parked;
 use crate::os::stat::{self, FileId};
 
-static REGISTRY: Lazy<Arc<Mutex<Registry>>> = Lazy::new(|| {
-    fork::register_owner(&Owner);
-    Arc::new(Mutex::new(Registry::default()))
-});
+/// Made at compile time: whatever begins lazily can be caught half-begun by a fork.
+static REGISTRY: Mutex<Registry> =
+    Mutex::new(Registry { files: BTreeMap::new(), in_memory: Vec::new() });
 
-#[derive(Default)]
 struct Registry {
     /// By resolved path. Two paths of one file (a bind mount) lead to one connection.
-    files: HashMap<PathBuf, Arc<SharedConnection>>,
+    files: BTreeMap<PathBuf, Arc<SharedConnection>>,
     /// Stores in memory belong to their limiter, but must hold still over a fork.
     in_memory: Vec<Weak<SharedConnection>>,
 }
@@ -76,6 +72,7 @@ pub(super) fn in_memory(settings: Settings, deadline: &Deadline) -> Result<Arc<S
 }
 
 fn lock(deadline: &Deadline) -> Result<Guard<'static, Registry>> {
+    fork::register_owner(&Owner);
     REGISTRY.lock(deadline).ok_or_else(|| {
         Error::new(Code::Busy, "another thread is opening a store, or a fork is under way")
     })
@@ -110,8 +107,21 @@ impl Registry {
             }
             None => Arc::new(SharedConnection::to_file(path.clone(), settings)),
         };
+        self.forget_deleted();
         self.files.insert(path, connection.clone());
         Ok(connection)
+    }
+
+    /// Lets go of stores that nobody uses any more and whose file was deleted: a process that
+    /// makes one store after the other (a test suite) would else keep the descriptors of all.
+    fn forget_deleted(&mut self) {
+        self.files.retain(|path, known| {
+            let stays = known.handles() > 0 || stat::lstat(path).is_ok();
+            if !stays {
+                known.close();
+            }
+            stays
+        });
     }
 
     fn open_on(&self, id: FileId, deadline: &Deadline) -> Result<Option<&Arc<SharedConnection>>> {
@@ -137,7 +147,7 @@ struct Owner;
 
 impl AcrossFork for Owner {
     fn close_and_hold(&self) -> Box<dyn Held> {
-        let registry = REGISTRY.lock_owned();
+        let registry = REGISTRY.lock_unbounded();
         if !parked::all_intact() {
             registry.abandon_connections();
         }
@@ -153,7 +163,7 @@ impl AcrossFork for Owner {
 
 struct HeldStores {
     stores: Vec<OwnedGuard<State>>,
-    _registry: OwnedGuard<Registry>,
+    _registry: Guard<'static, Registry>,
 }
 
 impl Held for HeldStores {

@@ -101,7 +101,7 @@ fn a_second_hard_link_is_refused() {
 
 #[test]
 fn a_symbolic_link_to_a_store_is_that_store() {
-    let directory = support::fresh_directory();
+    let directory = support::fresh_directory_on_disk();
     let store = directory.path().join(STORE);
     let real = beside(&store, ".real");
     make_store(&real);
@@ -114,7 +114,7 @@ fn a_symbolic_link_to_a_store_is_that_store() {
 #[test]
 fn an_absent_path_and_an_empty_file_become_stores() {
     for is_there in [false, true] {
-        let directory = support::fresh_directory();
+        let directory = support::fresh_directory_on_disk();
         let store = directory.path().join(STORE);
         if is_there {
             fs::write(&store, "").unwrap();
@@ -132,7 +132,7 @@ fn refused(make: impl FnOnce(&Path)) {
 
 /// What `make` returns lives until the store was refused.
 fn refused_while<T>(make: impl FnOnce(&Path) -> T) {
-    let directory = support::fresh_directory();
+    let directory = support::fresh_directory_on_disk();
     let store = directory.path().join(STORE);
     let user = make(&store);
     let before = everything_in(directory.path());
@@ -166,7 +166,7 @@ fn attempts(store: &Path) -> i64 {
 
 /// A database with a companion file, as a killed process leaves them: copied amid its work.
 fn leave_by_crash(store: &Path, companion: &str, setup: &str) {
-    let working = support::fresh_directory();
+    let working = support::fresh_directory_on_disk();
     let original = working.path().join(STORE);
     let user = Connection::open(&original).unwrap();
     user.execute_batch(&format!(

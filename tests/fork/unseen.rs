@@ -1,0 +1,21 @@
+//! Children that no fork handler saw.
+
+use crate::support;
+
+#[test]
+fn children_of_bare_fork_and_clone_are_refused_and_change_no_count() {
+    let program = support::compile("fork/unseen.c", &["-lsqlite3"]);
+    for how in ["_Fork", "clone"] {
+        for busy in ["0", "3"] {
+            let directory = support::fresh_directory();
+            let store = directory.path().join("store.db");
+            let children = (20 * support::scale()).to_string();
+            let words = [store.to_str().unwrap(), how, &children, busy];
+            let report = support::run_well(&program, &support::library_dir(), 100, &words);
+            assert_eq!(report.number("failed"), 0, "{how}, {busy} busy: {report}");
+            assert_eq!(report.number("hung"), 0, "{how}, {busy} busy: {report}");
+            let answered = report.number("acknowledged");
+            assert_eq!(report.number("stored"), answered, "{how}, {busy} busy: {report}");
+        }
+    }
+}
