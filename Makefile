@@ -10,7 +10,8 @@ SOURCES := Cargo.toml Cargo.lock build.rs $(shell find src -type f)
 # The generated header and PHP declarations of the newest build.
 GENERATED = $(dir $(shell ls -t $(RELEASE)/build/ratelite-*/out/ratelite.h | head -1))
 # What the tests of the core need of Debian.
-PACKAGES := gcc g++ libc6-dev binutils clang valgrind pkg-config sqlite3 libsqlite3-dev
+PACKAGES := gcc g++ libc6-dev binutils clang valgrind pkg-config sqlite3 libsqlite3-dev \
+            libjemalloc2 util-linux php-cli
 
 .PHONY: help build header demo test setup lint test-rust test-python test-php test-languages bench soak install clean
 .NOTPARALLEL: # the parts of `test` share two cores and one build directory
@@ -72,8 +73,9 @@ test-languages: build ## C, Python and PHP at once on one store
 bench: setup ## what the defences of locks and forks cost, against builds without them
 	cargo bench --bench defences
 
-soak: setup ## the core's tests in their long form
+soak: setup ## the core's tests in their long form, then an hour of fuzzing
 	RATELITE_SOAK=1 cargo test --release
+	fuzz/run 720
 
 $(LIBRARY): $(SOURCES)
 	cargo build --release

@@ -300,7 +300,8 @@ typedef struct rl_limiter rl_limiter;
 typedef struct rl_options {
   /**
    * sizeof(rl_options). A smaller one of an older header is fine, a larger one of a newer
-   * header too if what this library does not know is 0. Below 8 or above 4096: RL_EINVAL.
+   * header too if what this library does not know is 0. Below 8, above 4096 or no multiple of
+   * 8: RL_EINVAL.
    */
   uint64_t struct_size;
   /**

@@ -485,7 +485,9 @@ unsafe fn read_options(options: *const rl_options) -> Result<crate::Options> {
     if !options.is_null() {
         // SAFETY: the caller's promise covers the first field at least.
         let size = *unsafe { reference(options.cast::<u64>(), "options") }?;
-        let size = usize::try_from(size).ok().filter(|size| (8..=4096).contains(size));
+        let size = usize::try_from(size).ok();
+        // Half a field is no field: a size that ends inside one is a mistake.
+        let size = size.filter(|size| (8..=4096).contains(size) && size % size_of::<u64>() == 0);
         let Some(size) = size else {
             let message = "options.struct_size is not a size: set it to sizeof(rl_options)";
             return Err(Error::invalid(message));

@@ -121,7 +121,8 @@ pub struct rl_result {
 #[allow(non_camel_case_types)]
 pub struct rl_options {
     /// sizeof(rl_options). A smaller one of an older header is fine, a larger one of a newer
-    /// header too if what this library does not know is 0. Below 8 or above 4096: RL_EINVAL.
+    /// header too if what this library does not know is 0. Below 8, above 4096 or no multiple of
+    /// 8: RL_EINVAL.
     pub struct_size: u64,
     /// The longest that a call waits for others, in milliseconds: 1 to 60000; larger values count
     /// as 60000; -1: do not wait. Default 1000.

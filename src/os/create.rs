@@ -22,6 +22,9 @@ impl DirectoryLock {
         match directory.try_lock() {
             Ok(()) => Ok(Some(Self { _directory: directory })),
             Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {
+                Ok(None)
+            }
             Err(TryLockError::Error(error)) => Err(error),
         }
     }

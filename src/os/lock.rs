@@ -27,12 +27,14 @@ pub(super) fn kind(fd: RawFd) -> LockKind {
     match KIND.load(Ordering::Relaxed) {
         OFD => LockKind::OpenFileDescription,
         POSIX => LockKind::Posix,
-        _ => {
-            let kind = probe(fd);
-            let code = if kind == LockKind::OpenFileDescription { OFD } else { POSIX };
-            KIND.store(code, Ordering::Relaxed);
-            kind
-        }
+        _ => match probe(fd) {
+            Some(kind) => {
+                let code = if kind == LockKind::OpenFileDescription { OFD } else { POSIX };
+                KIND.store(code, Ordering::Relaxed);
+                kind
+            }
+            None => LockKind::OpenFileDescription,
+        },
     }
 }
 
@@ -45,17 +47,18 @@ pub(crate) fn kind_in_force() -> Option<LockKind> {
     }
 }
 
-fn probe(fd: RawFd) -> LockKind {
+/// `None` when this descriptor cannot tell: only EINVAL says that the kernel has no such locks.
+fn probe(fd: RawFd) -> Option<LockKind> {
     if cfg!(feature = "test-posix-locks") {
-        return LockKind::Posix;
+        return Some(LockKind::Posix);
     }
     let mut question = range(libc::F_RDLCK as libc::c_short, 0, 1);
     // SAFETY: F_OFD_GETLK reads and writes the `flock` on this stack.
     if unsafe { libc::fcntl(fd, libc::F_OFD_GETLK, &raw mut question) } == 0 {
-        LockKind::OpenFileDescription
-    } else {
-        LockKind::Posix
+        return Some(LockKind::OpenFileDescription);
     }
+    let is_unknown = std::io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL);
+    is_unknown.then_some(LockKind::Posix)
 }
 
 /// Takes a shared lock of the open file description on `length` bytes from `start`, without

@@ -75,9 +75,17 @@ pub(super) fn open_above_standard(
             }
         }
     }
-    // SAFETY: a NUL-terminated path; the mode is read only with O_CREAT.
-    let fd = unsafe { libc::open(path.as_ptr(), flags, libc::c_uint::from(mode)) };
-    let outcome = if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) };
+    let outcome = loop {
+        // SAFETY: a NUL-terminated path; the mode is read only with O_CREAT.
+        let fd = unsafe { libc::open(path.as_ptr(), flags, libc::c_uint::from(mode)) };
+        if fd >= 0 {
+            break Ok(fd);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            break Err(error);
+        }
+    };
     fillers.into_iter().filter(|&filler| filler >= 0).for_each(close);
     outcome
 }

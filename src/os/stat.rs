@@ -1,6 +1,6 @@
 //! Files by identity, and where they stand.
 
-use std::ffi::{CStr, CString, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
@@ -121,6 +121,20 @@ const REMOTE_FILESYSTEMS: [(u64, &str); 14] = [
     (0x4750_4653, "GPFS"),
     (0x786F_4256, "VirtualBox shared folders"),
 ];
+
+/// The absolute path without symbolic links. Into a buffer of ours: what libc allocates must be freed
+/// by the allocator that the host has put under libc, and a host may load this library so that it
+/// sees another one (PHP does, with jemalloc preloaded).
+pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
+    let path = c_path(path)?;
+    let mut buffer = [0u8; libc::PATH_MAX as usize];
+    // SAFETY: a NUL-terminated path, and room for the PATH_MAX bytes that realpath may write.
+    if unsafe { libc::realpath(path.as_ptr(), buffer.as_mut_ptr().cast()) }.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(buffer.len());
+    Ok(PathBuf::from(OsStr::from_bytes(&buffer[..end])))
+}
 
 /// The path of a file that SQLite keeps beside its database: `-wal`, `-shm`.
 pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {

@@ -7,7 +7,8 @@
 //!   is parked ([`super::parked`]); everything else is the system's own.
 
 use std::cell::Cell;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::time::Duration;
 
 use rusqlite::ffi;
 
@@ -19,16 +20,22 @@ pub(super) fn install() {
     if cfg!(feature = "test-undefended") {
         return;
     }
-    // SAFETY: NULL asks for the default VFS, which SQLite registers itself and never frees; its
-    // xSetSystemCall is the documented way to replace these three, and each replacement has the
-    // signature that SQLite calls it by.
+    // SAFETY: NULL asks for the default VFS, which SQLite registers itself, never frees and, before
+    // the first connection, nobody else uses; its xSetSystemCall is the documented way to replace
+    // these calls, and each replacement has the signature that SQLite calls it by.
     unsafe {
         let vfs = ffi::sqlite3_vfs_find(std::ptr::null());
         let Some(set_system_call) = vfs.as_ref().and_then(|vfs| vfs.xSetSystemCall) else { return };
-        let replacements: [(&CStr, ffi::sqlite3_syscall_ptr); 3] = [
+        (*vfs).xSleep = Some(sleep);
+        let replacements: [(&CStr, ffi::sqlite3_syscall_ptr); 7] = [
             (c"open", Some(std::mem::transmute::<OpenFn, unsafe extern "C" fn()>(open))),
             (c"close", Some(std::mem::transmute::<CloseFn, unsafe extern "C" fn()>(close))),
             (c"fcntl", Some(std::mem::transmute::<FcntlFn, unsafe extern "C" fn()>(fcntl))),
+            // Of each pair SQLite was built to use one.
+            (c"pread", Some(std::mem::transmute::<ReadFn, unsafe extern "C" fn()>(pread))),
+            (c"pread64", Some(std::mem::transmute::<ReadFn, unsafe extern "C" fn()>(pread))),
+            (c"pwrite", Some(std::mem::transmute::<WriteFn, unsafe extern "C" fn()>(pwrite))),
+            (c"pwrite64", Some(std::mem::transmute::<WriteFn, unsafe extern "C" fn()>(pwrite))),
         ];
         for (name, replacement) in replacements {
             set_system_call(vfs, name.as_ptr(), replacement);
@@ -37,12 +44,17 @@ pub(super) fn install() {
 }
 
 thread_local! {
-    static LAST_OPEN_ERROR: Cell<c_int> = const { Cell::new(0) };
+    static LAST_ERROR: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// Why SQLite's last failed `open` in this thread failed, as an errno: SQLite says only that.
-pub(crate) fn last_open_error() -> c_int {
-    LAST_OPEN_ERROR.get()
+/// Why SQLite's last failed open, read or write in this thread failed, as an errno: SQLite says
+/// only that it did. 0 if none has since [`forget_error`].
+pub(crate) fn last_error() -> c_int {
+    LAST_ERROR.get()
+}
+
+pub(crate) fn forget_error() {
+    LAST_ERROR.set(0);
 }
 
 type OpenFn = unsafe extern "C" fn(*const c_char, c_int, c_int) -> c_int;
@@ -58,7 +70,7 @@ unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: c_int) -> c_i
         Ok(fd) => fd,
         Err(error) => {
             let code = error.raw_os_error().unwrap_or(libc::EIO);
-            LAST_OPEN_ERROR.set(code);
+            LAST_ERROR.set(code);
             set_errno(code);
             -1
         }
@@ -94,6 +106,47 @@ unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int 
     };
     // SAFETY: SQLite's own arguments, whose meaning the command does not change.
     unsafe { libc::fcntl(fd, command, argument) }
+}
+
+type ReadFn = unsafe extern "C" fn(c_int, *mut c_void, usize, i64) -> isize;
+type WriteFn = unsafe extern "C" fn(c_int, *const c_void, usize, i64) -> isize;
+
+unsafe extern "C" fn pread(fd: c_int, buffer: *mut c_void, count: usize, offset: i64) -> isize {
+    // SAFETY: SQLite's own arguments.
+    let got = unsafe { libc::pread64(fd, buffer, count, offset) };
+    if got < 0 {
+        let code = errno();
+        LAST_ERROR.set(code);
+        // SQLite takes these for a sign of a damaged file, and one that is set aside for it would
+        // be lost: a cable that came loose has damaged nothing.
+        if matches!(code, libc::EIO | libc::ENXIO | libc::ERANGE) {
+            set_errno(libc::EREMOTEIO);
+        }
+    }
+    got
+}
+
+unsafe extern "C" fn pwrite(fd: c_int, buffer: *const c_void, count: usize, offset: i64) -> isize {
+    // SAFETY: SQLite's own arguments.
+    let put = unsafe { libc::pwrite64(fd, buffer, count, offset) };
+    if put < 0 {
+        LAST_ERROR.set(errno());
+    }
+    put
+}
+
+/// The longest that SQLite sleeps by itself, in microseconds. It does so where it has no busy
+/// handler to ask, a hundred times and for up to 0.3 s each, far beyond any deadline of ours.
+const LONGEST_SLEEP_US: c_int = 100;
+
+unsafe extern "C" fn sleep(_vfs: *mut ffi::sqlite3_vfs, microseconds: c_int) -> c_int {
+    let slept = microseconds.clamp(0, LONGEST_SLEEP_US);
+    std::thread::sleep(Duration::from_micros(slept.unsigned_abs().into()));
+    slept
+}
+
+fn errno() -> c_int {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
 fn set_errno(code: c_int) {

@@ -2,20 +2,30 @@
 //!
 //! SQLite's own way is to let others go on writing meanwhile. With a few busy writers the log is
 //! then never wholly moved and never begins anew: it grew by 330 MB in seconds. Holding the write
-//! lock meanwhile bounds it, but everybody waits for the disk. So both: moved without the lock
-//! first, and with it, when little is left to sync, only if that does not help.
+//! lock meanwhile bounds it, but everybody waits for the disk. So there are three steps, each taken
+//! only if the one before does not help: move the log beside the writers; move what is left of it
+//! under the write lock, if that is free; wait for the lock, which slows the writers down.
+
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
 
 use super::failure::Failure;
+use crate::deadline::Deadline;
+use crate::os::fork;
 
 /// Each time the log has grown by so many pages (4 MiB), the hit that made it so moves it.
 const MOVE_EVERY_PAGES: i32 = 1_000;
 
-/// From this length on (16 MiB), hits make it begin anew.
+/// From this length on (16 MiB), hits try to make it begin anew.
 const BEGIN_ANEW_PAGES: i32 = 4 * MOVE_EVERY_PAGES;
+
+/// From this length on (20 MiB), hits wait until it begins anew, but not for a reader's sake, and
+/// no longer than [`LONGEST_WAIT`].
+const WAIT_PAGES: i32 = 5 * MOVE_EVERY_PAGES;
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// More than the pages of one hit, so that just one hit or two see a multiple being passed.
 const PAGES_OF_A_HIT: i32 = 8;
@@ -23,21 +33,40 @@ const PAGES_OF_A_HIT: i32 = 8;
 /// Where a log is cut to when it begins anew, if a long reader had made it longer.
 const KEPT_BYTES: i64 = 4 << 20;
 
-/// Lets this connection's commits see to the log.
+/// Lets this connection's commits see to the log. A log that cannot be moved is never the hit's
+/// failure, since the hit is committed: it is tried again by the next one.
 pub(super) fn by_hits(connection: &mut Connection) -> Result<(), Failure> {
     connection.pragma_update(None, "journal_size_limit", KEPT_BYTES)?;
-    connection.wal_hook(Some(|wal: &mut Wal, pages| {
-        // Never the hit's failure: it is committed. A log that cannot be moved now (others are at
-        // it, a reader needs it, the disk is full) is tried again.
+    let mut moved_until = 0;
+    connection.wal_hook(Some(move |wal: &mut Wal, pages| {
         if pages >= MOVE_EVERY_PAGES && pages % MOVE_EVERY_PAGES < PAGES_OF_A_HIT {
             let _ = wal.checkpoint_v2(CheckpointMode::PASSIVE);
         }
         if pages >= BEGIN_ANEW_PAGES {
-            let _ = wal.checkpoint_v2(CheckpointMode::RESTART);
+            let patience = if pages >= WAIT_PAGES { LONGEST_WAIT } else { Duration::ZERO };
+            begin_anew(wal, &mut moved_until, &Deadline::after(patience));
         }
         Ok(())
     }))?;
     Ok(())
+}
+
+/// `moved_until` is the page up to which the log was moved at the last try that failed.
+fn begin_anew(wal: &mut Wal, moved_until: &mut i32, patience: &Deadline) {
+    while wal.checkpoint_v2(CheckpointMode::RESTART).is_err() {
+        if let Ok((pages, moved)) = wal.checkpoint_v2(CheckpointMode::PASSIVE) {
+            // Nobody else is moving it, and it does not get further: a reader needs the rest, who
+            // may stay for long. Hits must not wait for him.
+            let is_stuck = moved < pages && moved == *moved_until;
+            *moved_until = moved;
+            if is_stuck {
+                return;
+            }
+        }
+        if fork::is_under_way() || !patience.pause() {
+            return;
+        }
+    }
 }
 
 /// Moves what it can, without waiting for anybody. What it cannot stays in the log.

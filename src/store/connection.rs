@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::checkpoint;
 use super::failure::Failure;
-use super::first_open;
+use super::first_open::{self, Standing};
 use super::meta::{Meta, Settings};
 use super::watched_file::{Found, WatchedFile};
 use crate::deadline::Deadline;
@@ -19,6 +19,7 @@ use crate::os::call::Call;
 use crate::os::fork;
 use crate::os::mutex::{Mutex, OwnedGuard};
 use crate::os::stat::{self, FileId};
+use crate::os::vfs;
 
 pub(super) struct SharedConnection {
     place: Place,
@@ -41,7 +42,8 @@ enum Place {
 pub(super) struct State {
     open: Option<Open>,
     anchor: Option<Anchor>,
-    /// The file that was opened last, successfully or not.
+    /// The file that was opened last, whether it could be used or not; an empty one only if it
+    /// could.
     last_opened: Option<FileId>,
 }
 
@@ -127,6 +129,7 @@ impl SharedConnection {
             Ok(open) => open,
             Err(failure) => return Ok(Err(failure)),
         };
+        vfs::forget_error();
         let outcome = attempt(&open.connection, &open.meta);
         let is_broken = !open.connection.is_autocommit()
             || outcome.as_ref().is_err_and(Failure::breaks_connection);
@@ -175,6 +178,13 @@ impl SharedConnection {
         )
     }
 
+    /// An empty file is a new store, but not one that was whole before: that would give everybody a
+    /// second budget.
+    fn emptied(&self) -> Error {
+        let cure = "restore a backup, or delete it to begin anew";
+        Error::new(Code::Corrupt, format!("store {} was cut to nothing; {cure}", self.name()))
+    }
+
     fn opened<'a>(
         &self,
         state: &'a mut State,
@@ -185,17 +195,29 @@ impl SharedConnection {
         };
         let at_once = self.look_at_once.swap(false, Ordering::Relaxed);
         let found = state.open_file_mut().map_or(Found::Same, |file| file.look(path, at_once));
-        if found == Found::LogDeleted {
-            state.save_log();
+        match found {
+            Found::LogDeleted => state.save_log(),
+            Found::DatabaseReplaced => first_open::remove_log_of_replaced(path, deadline)?,
+            Found::Same | Found::Another => {}
         }
         if found != Found::Same {
             state.anchor = None;
             state.close_file();
         }
         if state.open.is_none() {
-            let id = first_open::ensure_file(path, &self.settings, deadline)?;
-            state.last_opened = Some(id);
+            let Standing { id, is_empty } =
+                first_open::ensure_file(path, &self.settings, deadline)?;
+            if is_empty {
+                // The anchor would be in the way of whoever fills the file, ourselves included.
+                state.anchor = None;
+                if state.last_opened == Some(id) {
+                    return Err(Failure::Damaged(self.emptied()));
+                }
+            } else {
+                state.last_opened = Some(id);
+            }
             let (connection, meta) = first_open::connect(path, &self.settings, deadline)?;
+            state.last_opened = Some(id);
             state.open = Some(Open { connection, meta, file: Some(WatchedFile::new(id)) });
             if !state.anchor.as_ref().is_some_and(|anchor| anchor.fits(path)) {
                 state.anchor = Anchor::take(path);

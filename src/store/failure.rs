@@ -10,6 +10,8 @@ use crate::os;
 #[derive(Debug)]
 pub(super) enum Failure {
     Sqlite(Sqlite),
+    /// The file itself is damaged, as we have seen and SQLite has not.
+    Damaged(Error),
     Own(Error),
 }
 
@@ -30,6 +32,7 @@ impl Failure {
     pub(super) fn is_busy(&self) -> bool {
         match self {
             Self::Own(error) => error.code() == Code::Busy,
+            Self::Damaged(_) => false,
             Self::Sqlite(error) => matches!(
                 primary_code(error),
                 ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED | ffi::SQLITE_PROTOCOL
@@ -39,8 +42,13 @@ impl Failure {
 
     /// Whether the file itself is damaged, not only a row in it.
     pub(super) fn is_damaged_file(&self) -> bool {
-        let Self::Sqlite(error) = self else { return false };
-        matches!(primary_code(error), ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB)
+        match self {
+            Self::Own(_) => false,
+            Self::Damaged(_) => true,
+            Self::Sqlite(error) => {
+                matches!(primary_code(error), ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB)
+            }
+        }
     }
 
     /// Whether the connection may be left in a state that only opening it anew mends.
@@ -59,7 +67,7 @@ impl Failure {
     /// In words, for the store of this name.
     pub(super) fn describe(self, store: &str) -> Error {
         let error = match self {
-            Self::Own(error) => return error,
+            Self::Own(error) | Self::Damaged(error) => return error,
             Self::Sqlite(error) => error,
         };
         let (code, cure) = meaning(&error);
@@ -77,12 +85,7 @@ fn meaning(error: &Sqlite) -> (Code, &'static str) {
         }
         ffi::SQLITE_FULL => (Code::Full, "free space on its disk"),
         ffi::SQLITE_NOMEM => (Code::NoMemory, "free memory"),
-        ffi::SQLITE_IOERR if extended_code(error) == ffi::SQLITE_IOERR_NOMEM => {
-            (Code::NoMemory, "free memory")
-        }
-        ffi::SQLITE_IOERR => {
-            (Code::Io, "check its disk and this process's file-size limit (ulimit -f)")
-        }
+        ffi::SQLITE_IOERR => failed_io(extended_code(error)),
         ffi::SQLITE_READONLY | ffi::SQLITE_PERM | ffi::SQLITE_AUTH => {
             (Code::Permission, "it and its directory must be writable for this user")
         }
@@ -97,16 +100,27 @@ fn meaning(error: &Sqlite) -> (Code, &'static str) {
     }
 }
 
+fn failed_io(extended_code: i32) -> (Code, &'static str) {
+    match (extended_code, os::vfs::last_error()) {
+        (ffi::SQLITE_IOERR_NOMEM | ffi::SQLITE_IOERR_SHMMAP, _) | (_, libc::ENOMEM) => {
+            (Code::NoMemory, "free memory")
+        }
+        (_, libc::ENOSPC | libc::EDQUOT) => (Code::Full, "free space on its disk, or in the quota"),
+        _ => (Code::Io, "check its disk and this process's file-size limit (ulimit -f)"),
+    }
+}
+
 /// SQLite says only that it could not open a file; the system said why.
 fn cannot_open() -> (Code, &'static str) {
-    match os::vfs::last_open_error() {
+    match os::vfs::last_error() {
         libc::EMFILE | libc::ENFILE => {
             (Code::DescriptorsExhausted, "raise the limit of open files (ulimit -n)")
         }
         libc::EACCES | libc::EPERM | libc::EROFS => {
             (Code::Permission, "it and its directory must be writable for this user")
         }
-        libc::ENOSPC | libc::EDQUOT => (Code::Full, "free space on its disk"),
+        libc::ENOSPC | libc::EDQUOT => (Code::Full, "free space on its disk, or in the quota"),
+        libc::ENOMEM => (Code::NoMemory, "free memory"),
         _ => (Code::Io, "check that its directory exists and can be written"),
     }
 }

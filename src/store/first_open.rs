@@ -5,6 +5,7 @@
 //! hopes loses one open in a hundred when 32 processes race, since SQLite does not wait there.
 
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
@@ -19,9 +20,9 @@ use crate::clock;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result, quoted};
 use crate::os::create::{DirectoryLock, NewFile};
-use crate::os::fork;
 use crate::os::stat::{self, FileFacts, FileId};
 use crate::os::store_file::StoreFile;
+use crate::os::{fork, parked};
 
 /// SQLite's file header: 100 bytes, the magic first, two numbers of ours.
 const HEADER: usize = 100;
@@ -43,8 +44,12 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
         }
         _ => open_error(path, &error, ""),
     };
+    let name = path.as_os_str().as_bytes();
+    if name.ends_with(b"/") || name.ends_with(b"/.") {
+        return Err(refusal(path, Code::Invalid, "it names a directory"));
+    }
     loop {
-        match std::fs::canonicalize(path) {
+        match stat::canonical(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => return other.map_err(failed),
         }
@@ -63,8 +68,15 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        return Ok(std::fs::canonicalize(directory).map_err(failed)?.join(name));
+        return Ok(stat::canonical(directory).map_err(failed)?.join(name));
     }
+}
+
+/// The file that stands at a store's path.
+pub(super) struct Standing {
+    pub(super) id: FileId,
+    /// To be filled under an exclusive lock.
+    pub(super) is_empty: bool,
 }
 
 /// Makes sure that a store of ours, or an empty file, stands at this resolved path.
@@ -72,13 +84,13 @@ pub(super) fn ensure_file(
     path: &Path,
     settings: &Settings,
     deadline: &Deadline,
-) -> std::result::Result<FileId, Failure> {
+) -> std::result::Result<Standing, Failure> {
     // A file that is deleted between two of these looks is looked at anew.
     for _ in 0..100 {
         match stat::lstat(path) {
             Ok(facts) => {
-                if let Some(id) = inspect(path, &facts)? {
-                    return Ok(id);
+                if let Some(standing) = inspect(path, &facts)? {
+                    return Ok(standing);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -91,7 +103,7 @@ pub(super) fn ensure_file(
 }
 
 /// Refuses what is not a store; `None` when the file has gone meanwhile.
-fn inspect(path: &Path, facts: &FileFacts) -> Result<Option<FileId>> {
+fn inspect(path: &Path, facts: &FileFacts) -> Result<Option<Standing>> {
     if !facts.is_regular() {
         return Err(refusal(path, Code::NotStore, &format!("it is {}", facts.kind_name())));
     }
@@ -114,7 +126,7 @@ fn inspect(path: &Path, facts: &FileFacts) -> Result<Option<FileId>> {
     let length = opened.read_start(&mut header).map_err(|error| open_error(path, &error, ""))?;
     judge_header(path, &header[..length])?;
     let id = opened.facts().map_err(|error| open_error(path, &error, ""))?.id;
-    Ok((id == facts.id).then_some(id))
+    Ok((id == facts.id).then_some(Standing { id, is_empty: length == 0 }))
 }
 
 fn judge_header(path: &Path, header: &[u8]) -> Result<()> {
@@ -155,16 +167,36 @@ fn create(
     }
     // A log whose database was deleted alone: SQLite would replay it into the new database. Under
     // the lock it cannot be the log of somebody's new one.
-    for log in ["-wal", "-shm"] {
-        match std::fs::remove_file(stat::beside(path, log)) {
+    remove_log(path, |_| true)?;
+    // False: somebody who knows of no such lock was faster.
+    let _named = new.give_name(path).map_err(failed)?;
+    Ok(())
+}
+
+/// Removes the log that this process has open, after its database was replaced: SQLite would replay
+/// it into the new one, a backup say, and so undo the restoration.
+pub(super) fn remove_log_of_replaced(
+    path: &Path,
+    deadline: &Deadline,
+) -> std::result::Result<(), Failure> {
+    let _only_here = patiently(deadline, || lock_directory(path))?;
+    // Others may have begun the new database's own log meanwhile.
+    remove_log(path, parked::is_in_use)
+}
+
+/// Removes -wal and -shm of these files. The caller holds the directory's lock.
+fn remove_log(path: &Path, wanted: impl Fn(FileId) -> bool) -> std::result::Result<(), Failure> {
+    for log in ["-wal", "-shm"].map(|suffix| stat::beside(path, suffix)) {
+        if !stat::lstat(&log).is_ok_and(|facts| wanted(facts.id)) {
+            continue;
+        }
+        match std::fs::remove_file(&log) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(failed(error).into());
+                return Err(open_error(path, &error, "cannot remove its old log").into());
             }
             _ => {}
         }
     }
-    // False: somebody who knows of no such lock was faster.
-    let _named = new.give_name(path).map_err(failed)?;
     Ok(())
 }
 
@@ -189,10 +221,19 @@ pub(super) fn set_aside(
     deadline: &Deadline,
 ) -> std::result::Result<(), Failure> {
     let _only_here = patiently(deadline, || lock_directory(path))?;
-    if !stat::lstat(path).is_ok_and(|facts| facts.id == damaged) {
-        return Ok(());
+    match stat::lstat(path) {
+        Ok(facts) if facts.id == damaged => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(open_error(path, &error, "cannot move it aside").into());
+        }
+        _ => return Ok(()),
     }
-    let aside = stat::beside(path, &format!(".corrupt-{}", clock::now()?.millis()));
+    let mut time = clock::now().map_or(0, |now| now.millis());
+    let mut aside = stat::beside(path, &format!(".corrupt-{time}"));
+    while stat::lstat(&aside).is_ok() {
+        time += 1;
+        aside = stat::beside(path, &format!(".corrupt-{time}"));
+    }
     // The database first: who finds none waits for this lock before making a new one.
     for suffix in ["", "-wal", "-shm"] {
         match std::fs::rename(stat::beside(path, suffix), stat::beside(&aside, suffix)) {

@@ -27,10 +27,12 @@ impl WatchedFile {
             return Found::Same;
         }
         self.looked_at = Instant::now();
-        if !stat::lstat(path).is_ok_and(|facts| facts.id == self.id && facts.links == 1) {
-            return Found::Another;
-        }
+        let Ok(facts) = stat::lstat(path) else { return Found::Another };
+        let is_same = facts.id == self.id;
         match (beside(path, "-wal"), beside(path, "-shm")) {
+            _ if is_same && facts.links != 1 => Found::Another,
+            (Beside::Ours, _) if !is_same && facts.is_regular() => Found::DatabaseReplaced,
+            _ if !is_same => Found::Another,
             (Beside::Ours, Beside::Ours) => Found::Same,
             (Beside::Nothing | Beside::Ours, _) => Found::LogDeleted,
             (Beside::Another, _) => Found::Another,
@@ -46,6 +48,8 @@ pub(super) enum Found {
     /// Our database, but somebody deleted its -wal or -shm, and nobody has begun a new log: what
     /// ours holds can still be moved into the database.
     LogDeleted,
+    /// Another file, with our log still beside it, to which that does not belong.
+    DatabaseReplaced,
     /// Nothing, another file, or our database with a log that others have begun.
     Another,
 }

@@ -1,0 +1,187 @@
+//! The 1st, the 2nd, the 3rd … system call of a kind fails, once or from then on, until nothing
+//! fails any more. At each: no allowance that is not in the file, nothing in the file that was not
+//! allowed, a code that fits, nobody dies, and when the fault is gone the next hit is answered.
+
+use std::process::Command;
+
+use crate::support::{self, Report};
+
+/// Codes of `ratelite.h`; "" where the library must get over the fault by itself.
+const FULL: &str = "-5";
+const IO: &str = "-6";
+const NO_MEMORY: &str = "-12";
+const NONE: &str = "";
+
+/// Kind of call, what becomes of it, whether once or from then on, and the codes that fit.
+const FAULTS: [(&str, &str, &[&str], &str); 31] = [
+    ("read", "EIO", BOTH, IO),
+    ("read", "EINTR", ONCE, NONE),
+    ("read", "short", ONCE, NONE),
+    ("write", "EIO", BOTH, IO),
+    ("write", "ENOSPC", BOTH, FULL),
+    ("write", "EDQUOT", BOTH, FULL),
+    ("write", "EINTR", ONCE, NONE),
+    ("write", "short", ONCE, "-5,-6"),
+    ("sync", "EIO", BOTH, IO),
+    ("truncate", "EIO", BOTH, IO),
+    ("truncate", "EINTR", ONCE, NONE),
+    ("open", "EIO", AND_ON, IO),
+    ("open", "EINTR", ONCE, NONE),
+    ("open", "EMFILE", AND_ON, "-11"),
+    ("open", "EACCES", AND_ON, "-7"),
+    ("open", "ENOSPC", AND_ON, FULL),
+    ("open", "ENOMEM", AND_ON, NO_MEMORY),
+    // SQLite tries again to open it for reading only, so the reason is lost.
+    ("open", "EIO", ONCE, "-6,-7"),
+    ("open", "EMFILE", ONCE, "-11,-6,-7"),
+    ("map", "ENOMEM", BOTH, NO_MEMORY),
+    ("lock", "EIO", BOTH, "-6,-4"),
+    ("lock", "EAGAIN", BOTH, "-4,-6"),
+    ("lock", "ENOLCK", BOTH, "-4,-6"),
+    ("lock", "EINTR", ONCE, "-4,-6"),
+    ("stat", "EIO", BOTH, IO),
+    ("link", "EIO", BOTH, IO),
+    ("link", "ENOSPC", BOTH, FULL),
+    ("unlink", "EIO", BOTH, IO),
+    ("rename", "EIO", BOTH, IO),
+    ("flock", "EIO", BOTH, IO),
+    ("memory", "ENOMEM", BOTH, NO_MEMORY),
+];
+
+const ONCE: &[&str] = &["once"];
+const AND_ON: &[&str] = &["persistent"];
+const BOTH: &[&str] = &["once", "persistent"];
+
+/// Each of these kinds stands at a step that can be cut off.
+const DEADLY: [&str; 11] = [
+    "write", "sync", "truncate", "open", "map", "lock", "unlock", "link", "unlink", "rename",
+    "flock",
+];
+
+#[test]
+fn a_store_is_created_in_spite_of_any_fault() {
+    survives(
+        "creates",
+        &["read", "write", "sync", "open", "map", "lock", "stat", "link", "memory"],
+    );
+}
+
+#[test]
+fn a_store_is_opened_in_spite_of_any_fault() {
+    survives("opens", &["read", "write", "open", "map", "lock", "stat", "memory"]);
+}
+
+#[test]
+fn a_store_that_a_dead_process_left_is_opened_in_spite_of_any_fault() {
+    survives("recovers", &["read", "write", "open", "map", "lock", "stat", "memory"]);
+}
+
+#[test]
+fn hits_survive_any_fault() {
+    survives("hits", &["write", "lock"]);
+}
+
+#[test]
+fn hits_that_move_the_log_survive_any_fault() {
+    survives("checkpoints", &["read", "write", "sync", "lock"]);
+}
+
+#[test]
+fn the_last_close_survives_any_fault() {
+    survives("closes", &["read", "write", "sync", "lock", "unlink"]);
+}
+
+#[test]
+fn every_other_call_survives_any_fault() {
+    survives("asks", &["write", "lock", "memory"]);
+}
+
+#[test]
+fn hits_in_parent_and_child_after_a_fork_survive_any_fault() {
+    survives("forks", &["read", "write", "open", "map", "lock", "stat", "memory"]);
+}
+
+#[test]
+fn a_damaged_store_is_set_aside_in_spite_of_any_fault() {
+    survives("sets-aside", &["read", "write", "open", "lock", "stat", "rename", "link"]);
+}
+
+#[test]
+fn no_fault_makes_a_good_store_look_damaged() {
+    survives("trusts", &["read", "write", "open", "map", "lock", "stat"]);
+}
+
+#[test]
+fn a_process_killed_at_any_call_holds_nobody_up_and_loses_nothing() {
+    let mut points = 0;
+    for action in ["creates", "opens", "recovers", "hits", "checkpoints", "closes", "forks"] {
+        for kind in DEADLY {
+            for effect in ["dies-before", "dies-after"] {
+                points += met(action, kind, effect, "once", NONE).number("points");
+            }
+        }
+    }
+    println!("killed at {points} calls");
+    assert!(points > 300, "only {points} calls were met");
+}
+
+/// `must_meet`: the kinds of call that this action cannot do without.
+fn survives(action: &str, must_meet: &[&str]) {
+    let mut complaints = Vec::new();
+    let (mut all, mut failed) = (0, 0);
+    for (kind, effect, manners, codes) in FAULTS {
+        for manner in manners {
+            let report = try_to_meet(action, kind, effect, manner, codes);
+            if !report.succeeded {
+                complaints.push(format!("{action}, {kind} {effect} {manner}: {report}"));
+                continue;
+            }
+            let points = report.number("points");
+            if points == 0 && must_meet.contains(&kind) {
+                complaints.push(format!("{action}, {kind} {effect} {manner}: was never met"));
+            }
+            all += points;
+            failed += report.number("failed");
+        }
+    }
+    println!("{action}: {all} faults, {failed} failed calls");
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+fn met(action: &str, kind: &str, effect: &str, manner: &str, codes: &str) -> Report {
+    let report = try_to_meet(action, kind, effect, manner, codes);
+    assert!(report.succeeded, "{action}, {kind} {effect} {manner}: {report}");
+    report
+}
+
+fn try_to_meet(action: &str, kind: &str, effect: &str, manner: &str, codes: &str) -> Report {
+    let program = support::compile("faults/nth.c", &["-lsqlite3", "-ldl"]);
+    let directory = support::fresh_directory();
+    // SQLite asks for memory thousands of times in one opening.
+    let stride = if kind == "memory" && support::scale() == 1 { "12" } else { "0" };
+    let (malloc, realloc) = allocators();
+    let words = [
+        directory.path().to_str().unwrap(),
+        action,
+        kind,
+        effect,
+        manner,
+        codes,
+        stride,
+        &malloc,
+        &realloc,
+    ];
+    support::run(&program, &support::library_dir(), 60 * support::scale(), &words)
+}
+
+/// Where SQLite's allocation functions are in the library, as `nm` tells.
+fn allocators() -> (String, String) {
+    let library = support::library_dir().join("libratelite.so");
+    let output = Command::new("nm").arg(library).output().expect("nm: apt-get install binutils");
+    let symbols = String::from_utf8(output.stdout).unwrap();
+    let address = |name: &str| {
+        let line = symbols.lines().find(|line| line.ends_with(&format!(" t {name}")));
+        line.unwrap_or_else(|| panic!("the library has no {name}"))[..16].to_owned()
+    };
+    (address("sqlite3MemMalloc"), address("sqlite3MemRealloc"))
+}

@@ -1,0 +1,134 @@
+//! The file under a limiter in use is taken away, replaced, damaged: noticed within a second,
+//! answered with the documented code, and a good file put back is used again.
+
+mod support;
+
+#[path = "files/damaged.rs"]
+mod damaged;
+#[path = "files/owner.rs"]
+mod owner;
+#[path = "files/replaced.rs"]
+mod replaced;
+#[path = "files/taken.rs"]
+mod taken;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ratelite::{Error, Limiter, Options, Outcome};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+const NOW: i64 = 1_767_225_645_000;
+const POLICY: &str = "r: 1000000000/month";
+const FILES: [&str; 3] = ["limits.db", "limits.db-wal", "limits.db-shm"];
+
+/// More hits than any test makes, so that a backup is not taken for the store itself.
+const BACKED_UP: i64 = 1_000_000;
+
+/// A store in a directory of its own, and a limiter that has counted five hits of alice there.
+struct InUse {
+    _root: TempDir,
+    directory: PathBuf,
+    store: PathBuf,
+    limiter: Limiter,
+}
+
+impl InUse {
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(set: impl FnOnce(&mut Options)) -> Self {
+        let root = support::fresh_directory();
+        let directory = root.path().join("data");
+        fs::create_dir(&directory).unwrap();
+        let store = directory.join(FILES[0]);
+        let limiter = open(&store, set).unwrap();
+        limiter.hit(None, b"alice", 5, Some(NOW)).unwrap();
+        Self { _root: root, directory, store, limiter }
+    }
+
+    fn delete(&self, names: &[&str]) {
+        for name in names {
+            fs::remove_file(self.file(name)).unwrap();
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    fn elsewhere(&self, name: &str) -> PathBuf {
+        self.directory.with_file_name(name)
+    }
+
+    fn hit(&self) -> Result<Outcome, Error> {
+        self.limiter.hit(None, b"alice", 1, Some(NOW))
+    }
+
+    /// Hits until the answer is as `wanted`: within the second that is promised.
+    fn within_a_second(
+        &self,
+        wanted: impl Fn(&Result<Outcome, Error>) -> bool,
+    ) -> Result<Outcome, Error> {
+        let began = Instant::now();
+        loop {
+            let outcome = self.hit();
+            if wanted(&outcome) {
+                return outcome;
+            }
+            let took = began.elapsed();
+            assert!(took < Duration::from_secs(1), "not noticed: {:?}", outcome.map(|o| o.count));
+        }
+    }
+
+    fn fails_within_a_second(&self) -> Error {
+        self.within_a_second(Result::is_err).unwrap_err()
+    }
+
+    fn counts_within_a_second(&self, count: i64) {
+        let is_that = |outcome: &Result<Outcome, Error>| {
+            outcome.as_ref().is_ok_and(|outcome| outcome.count == count)
+        };
+        self.within_a_second(is_that).unwrap();
+    }
+
+    /// Takes the store away with its log, as `mv` of all three does.
+    fn move_away(&self, to: &str) {
+        for name in FILES {
+            let from = self.file(name);
+            fs::rename(&from, self.elsewhere(&name.replace("limits.db", to))).unwrap();
+        }
+    }
+
+    /// A whole store, beside the directory, that says alice hit so often.
+    fn other_store(&self, hits: i64) -> PathBuf {
+        let other = self.elsewhere("other.db");
+        let limiter = open(&other, |options| options.keep_open = false).unwrap();
+        limiter.hit(None, b"alice", hits, Some(NOW)).unwrap();
+        drop(limiter);
+        other
+    }
+
+    fn stored(&self) -> i64 {
+        stored(&self.store)
+    }
+}
+
+fn open(store: &Path, set: impl FnOnce(&mut Options)) -> Result<Limiter, Error> {
+    let mut options = Options::default();
+    set(&mut options);
+    Limiter::open(store.to_str().unwrap(), POLICY, &options)
+}
+
+/// What another SQLite reads in the file, which must be sound.
+fn stored(store: &Path) -> i64 {
+    let connection = Connection::open(store).unwrap();
+    let sound: String =
+        connection.query_one("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(sound, "ok");
+    let sum = "SELECT total(attempts) FROM rate_limit_windows";
+    connection.query_one(sum, [], |row| row.get::<_, f64>(0)).unwrap() as i64
+}

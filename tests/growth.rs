@@ -1,0 +1,8 @@
+//! What an attacker can make a store grow to.
+
+mod support;
+
+#[path = "growth/keys.rs"]
+mod keys;
+#[path = "growth/log.rs"]
+mod log;

@@ -1,0 +1,95 @@
+//! What was removed is gone from the file, free space included.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ratelite::{Limiter, Options};
+use tempfile::TempDir;
+
+use crate::{files_with, support};
+
+const NOW: i64 = 1_767_225_645_000;
+const MINUTE: i64 = 60_000;
+const GONE: u32 = 3_000;
+const STAY: i64 = 1_000;
+const MARK: &[u8] = b"G0NE-K3Y";
+
+struct Scene {
+    directory: TempDir,
+    store: PathBuf,
+    limiter: Limiter,
+}
+
+/// Keys that are to go, and others that stay: of a later window, or of the same.
+fn scene(stay_ms: i64, audit: bool) -> Scene {
+    let directory = support::fresh_directory();
+    let store = directory.path().join("limits.db");
+    let mut options = Options::default();
+    options.audit = audit;
+    options.audit_retention = Some(Duration::from_secs(60));
+    options.auto_prune = false;
+    options.keep_open = false;
+    let limiter = Limiter::open(store.to_str().unwrap(), "r: 9/min", &options).unwrap();
+    for number in 0..GONE {
+        limiter.hit(None, &key(number), 1, Some(NOW)).unwrap();
+    }
+    for number in 0..STAY as u32 {
+        let scattered = number.wrapping_mul(2_654_435_769);
+        let stays = [&scattered.to_be_bytes()[..], b"stays"].concat();
+        limiter.hit(None, &stays, 1, Some(NOW + stay_ms)).unwrap();
+    }
+    Scene { directory, store, limiter }
+}
+
+fn key(number: u32) -> Vec<u8> {
+    let scattered = number.wrapping_mul(2_654_435_769);
+    [&scattered.to_be_bytes()[..], MARK, &number.to_le_bytes()].concat()
+}
+
+impl Scene {
+    /// Closes the store, log and all, and looks for the keys that are gone.
+    fn files_that_remember(self) -> Vec<String> {
+        drop(self.limiter);
+        assert_eq!(std::fs::read_dir(self.directory.path()).unwrap().count(), 1, "a log is left");
+        assert_eq!(count(&self.store, "rate_limit_windows"), STAY);
+        files_with(self.directory.path(), MARK)
+    }
+}
+
+fn count(store: &Path, table: &str) -> i64 {
+    let host = rusqlite::Connection::open(store).unwrap();
+    host.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn pruned_keys_and_audit_rows_do_not_linger_in_the_file() {
+    let scene = scene(10 * MINUTE, true);
+    assert_eq!(count(&scene.store, "api_calls"), i64::from(GONE) + STAY);
+    assert_eq!(scene.limiter.prune(Some(NOW + 5 * MINUTE)).unwrap(), u64::from(GONE));
+    assert_eq!(count(&scene.store, "api_calls"), STAY);
+    assert_eq!(scene.files_that_remember(), [""; 0]);
+}
+
+#[test]
+fn keys_that_were_reset_do_not_linger_in_the_file() {
+    // Of one window, so that those that go and those that stay share pages.
+    let scene = scene(0, false);
+    for number in 0..GONE {
+        assert_eq!(scene.limiter.reset(None, &key(number)).unwrap(), 1);
+    }
+    assert_eq!(count(&scene.store, "api_calls"), 0);
+    assert_eq!(scene.files_that_remember(), [""; 0]);
+}
+
+#[test]
+fn an_ordinary_delete_would_leave_them() {
+    let scene = scene(10 * MINUTE, false);
+    let host = rusqlite::Connection::open(&scene.store).unwrap();
+    host.execute_batch(
+        "PRAGMA secure_delete = OFF;
+         DELETE FROM rate_limit_windows WHERE instr(key, CAST('G0NE-K3Y' AS BLOB)) > 0;",
+    )
+    .unwrap();
+    drop(host);
+    assert!(!scene.files_that_remember().is_empty());
+}
