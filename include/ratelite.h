@@ -324,7 +324,7 @@ typedef struct rl_options {
   int64_t auto_prune;
   /**
    * RL_ON (default): the process keeps the file open after the last rl_close(), so that the
-   * next rl_open() costs about a microsecond. RL_OFF: the last rl_close() checkpoints and
+   * next rl_open() costs a few microseconds. RL_OFF: the last rl_close() checkpoints and
    * removes -wal and -shm.
    */
   int64_t keep_open;

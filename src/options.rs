@@ -21,7 +21,7 @@ pub struct Options {
     /// Whether hits remove a few expired rows by themselves. On unless set.
     pub auto_prune: bool,
     /// Whether the process keeps the store open after its last limiter was dropped. On unless set:
-    /// opening it again then costs a microsecond. Off, the last one checkpoints and removes
+    /// opening it again then costs microseconds. Off, the last one checkpoints and removes
     /// `-wal` and `-shm`.
     pub keep_open: bool,
     /// Whether a store of ours that turns out to be damaged is moved aside, to

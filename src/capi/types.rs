@@ -135,7 +135,7 @@ pub struct rl_options {
     /// needs no cron job. RL_OFF: only rl_prune() removes rows.
     pub auto_prune: i64,
     /// RL_ON (default): the process keeps the file open after the last rl_close(), so that the
-    /// next rl_open() costs about a microsecond. RL_OFF: the last rl_close() checkpoints and
+    /// next rl_open() costs a few microseconds. RL_OFF: the last rl_close() checkpoints and
     /// removes -wal and -shm.
     pub keep_open: i64,
     /// RL_ON: each allowed hit is also a row of the table api_calls (time, rule, key, cost),
