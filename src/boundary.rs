@@ -35,28 +35,30 @@ pub(crate) unsafe fn text(
     cap: usize,
     body: impl FnOnce() -> Result<String>,
 ) -> c_int {
-    let written = guarded(|| {
+    let outcome = guarded(|| {
         if buf.is_null() && cap > 0 {
             return Err(Error::invalid("buf is NULL: give a buffer, or a cap of 0"));
-        }
-        if cap > 0 {
-            // SAFETY: the caller's promise, with room for at least one byte.
-            unsafe { buf.write(0) };
         }
         let text = body()?;
         let length = c_int::try_from(text.len())
             .map_err(|_| Error::new(Code::Internal, "the text is over 2 GiB"))?;
-        if text.len() < cap {
-            // SAFETY: the caller's promise, with room for the text and its NUL; `text` is a
-            // separate allocation.
-            unsafe {
-                buf.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len());
-                buf.add(text.len()).write(0);
-            }
-        }
-        Ok(length)
+        Ok((text, length))
     });
-    written.unwrap_or_else(|error| error.code() as c_int)
+    // Only now: an argument may stand in this very buffer.
+    let (text, length) = match outcome {
+        Ok((text, length)) if text.len() < cap => (text, length),
+        Ok((_, length)) => (String::new(), length),
+        Err(error) => (String::new(), error.code() as c_int),
+    };
+    if !buf.is_null() && cap > 0 {
+        // SAFETY: the caller's promise; the text with its NUL fits `cap`, and is an allocation of
+        // its own.
+        unsafe {
+            buf.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len());
+            buf.add(text.len()).write(0);
+        }
+    }
+    length
 }
 
 /// Keeps a panic from crossing into C, and this thread's error text up to date.

@@ -444,6 +444,82 @@ fn the_log_of_a_database_that_was_deleted_alone_is_not_replayed_into_a_new_one()
     assert_eq!(sql(&new, "PRAGMA integrity_check"), "ok");
 }
 
+#[test]
+fn another_programs_journal_is_never_played_into_a_store_nor_lost() {
+    let (directory, store) = fresh();
+    // What a crash leaves of another program: a database and its hot journal.
+    let foreign = directory.path().join("foreign.db");
+    let writer = rusqlite::Connection::open(&foreign).unwrap();
+    writer
+        .execute_batch(
+            "PRAGMA cache_size = 1; CREATE TABLE t (x); BEGIN;
+             WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+             INSERT INTO t SELECT hex(randomblob(200)) FROM n;",
+        )
+        .unwrap();
+    let journal = directory.path().join("limits.db-journal");
+    std::fs::copy(directory.path().join("foreign.db-journal"), &journal).unwrap();
+    let bytes = std::fs::read(&journal).unwrap();
+    assert!(bytes.len() > 512);
+
+    // Beside an absent store, and beside one that is there.
+    let short = |options: &mut Options| options.busy_timeout = std::time::Duration::from_millis(30);
+    assert_eq!(try_open(&store, "1/s", short).err().unwrap().code(), Code::NotStore);
+    assert!(!store.exists());
+    std::fs::remove_file(&journal).unwrap();
+    try_open(&store, "1/s", |options| options.keep_open = false)
+        .unwrap()
+        .hit(None, b"alice", 1, Some(NOW))
+        .unwrap();
+    std::fs::write(&journal, &bytes).unwrap();
+    let error = try_open(&store, "1/s", short).err().unwrap();
+    assert_eq!(error.code(), Code::NotStore);
+    assert!(error.to_string().contains("-journal"), "{error}");
+    assert_eq!(std::fs::read(&journal).unwrap(), bytes);
+
+    std::fs::remove_file(&journal).unwrap();
+    assert_eq!(open(&store, "1/s").status(None, b"alice", Some(NOW)).unwrap().count, 1);
+}
+
+#[test]
+fn a_log_without_its_database_is_kept_under_another_name() {
+    let (directory, store) = fresh();
+    std::fs::write(directory.path().join("limits.db-wal"), "perhaps somebody needs it").unwrap();
+    assert!(open(&store, "1/s").hit(None, b"alice", 1, Some(NOW)).unwrap().allowed);
+    let kept = std::fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.to_string_lossy().contains("limits.db.orphan-"))
+        .expect("the log is kept");
+    assert_eq!(std::fs::read(kept).unwrap(), b"perhaps somebody needs it");
+}
+
+#[test]
+fn whoever_creates_the_file_anew_decides_for_it() {
+    let (_directory, store) = fresh();
+    let secret = |options: &mut Options| options.key_secret = Some(b"a secret".to_vec());
+    drop(try_open(&store, "1/s", secret).unwrap());
+    std::fs::remove_file(&store).unwrap();
+    let open_mode = |options: &mut Options| options.file_mode = 0o644;
+    try_open(&store, "1/s", open_mode).unwrap().hit(None, b"alice", 1, Some(NOW)).unwrap();
+    assert_eq!(std::fs::metadata(&store).unwrap().permissions().mode() & 0o777, 0o644);
+}
+
+#[test]
+fn a_path_that_sqlite_cannot_take_is_refused_before_anything_is_made() {
+    let (directory, _) = fresh();
+    let mut place = directory.path().to_path_buf();
+    for _ in 0..3 {
+        place.push("d".repeat(200));
+    }
+    std::fs::create_dir_all(&place).unwrap();
+    assert_eq!(refusal(&place.join("limits.db")).code(), Code::Invalid);
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+    for name in ["limits.db/", "limits.db/."] {
+        assert_eq!(refusal(&directory.path().join(name)).code(), Code::Invalid, "{name}");
+    }
+}
+
 /// Overwrites the pages after the first, as a failing disk does.
 fn damage(store: &Path) {
     let mut bytes = std::fs::read(store).unwrap();

@@ -71,7 +71,10 @@
  * (busy_timeout_ms). No function may be called from a signal handler. During a call most signals
  * of the thread are held back, at most until the call's deadline: all but SIGSEGV, SIGBUS, SIGFPE,
  * SIGILL, SIGTRAP, SIGSYS and SIGABRT. siglongjmp() out of a handler of those is not supported.
- * Panics inside the library are caught and become RL_EINTERNAL. Nothing is ever printed.
+ * Nor is the thread cancelled during a call: no function is a cancellation point. Panics inside the
+ * library are caught and become RL_EINTERNAL. Nothing is ever printed, with one exception: a process
+ * that has no memory left at all ends as by abort(), since Rust's allocations cannot fail. What
+ * SQLite lacks is RL_ENOMEM.
  *
  *
  * PROCESSES AND FORK
@@ -81,7 +84,9 @@
  *
  * After fork() parent and child both go on with the limiters they have, with exact counts; a
  * server may open in its master and hit in its workers. fork() may wait for a hit in progress, a
- * checkpoint included. The first hit after it costs about half a millisecond more.
+ * checkpoint included. The first hit after it opens the file again, which costs about half a
+ * millisecond, and needs the right to do so: a worker that changes its user or its root must be able
+ * to open the store, its directory included, under the same path.
  *
  * After clone() or _Fork() without exec, which run no fork handlers, every call that needs a store
  * returns RL_EFORK and rl_close() does nothing. Such a child shares its parent's locks: if the
@@ -113,10 +118,12 @@
  * Beside the store stand its -wal and -shm: all three belong together; copy a store in use with
  * `sqlite3 limits.db ".backup copy.db"`, never with cp. The directory must be writable. Only local
  * filesystems: NFS, SMB, FUSE and the like are refused. A store that is deleted or replaced under
- * a running process is noticed within a second.
+ * a running process is noticed within a second; until then hits may count in the old file. A log
+ * whose database has gone is kept as `<path>.orphan-<milliseconds>-wal`. Never truncate -shm: every
+ * process has it mapped, and the system ends those that touch what is gone (SIGBUS).
  *
  * The library keeps up to 5 descriptors a store, and 1 a file that it refused, open until the
- * process exits or forks. Do not close descriptors that you did not open. Doing so after the last
+ * process exits or forks, also those of a store that was renamed. Do not close descriptors that you did not open. Doing so after the last
  * rl_close() on a store, as a daemon does, is survived; under a limiter in use it is not.
  *
  * The library stays mapped after dlclose().
@@ -125,6 +132,6 @@
  * TIME
  *
  * Time is the host's wall clock in milliseconds, or what the caller gives. If the clock steps
- * back, the older window is still there and goes on counting; nobody is denied for longer than one
- * window.
+ * back, the older window goes on counting, unless it was pruned while the clock was ahead; nobody is
+ * denied for longer than one window.
  */

@@ -45,9 +45,13 @@ static BETWEEN: StdMutex<Option<Between>> = StdMutex::new(None);
 struct Between {
     table: Guard<'static, parked::Table>,
     held: Option<Box<dyn Held>>,
+    kept: Kept,
+}
+
+/// Given back in this order, the signals last: a handler that comes in at once may fork.
+struct Kept {
     _owner: Guard<'static, Option<&'static dyn AcrossFork>>,
     _setting_up: Guard<'static, ()>,
-    /// A handler that forks or hits in between would wait for its own thread.
     _inside: Inside,
     _signals: HeldBack,
 }
@@ -145,10 +149,7 @@ extern "C" fn prepare() {
     *between() = Some(Between {
         table: parked::hold(),
         held,
-        _owner: owner,
-        _setting_up: setting_up,
-        _inside: inside,
-        _signals: signals,
+        kept: Kept { _owner: owner, _setting_up: setting_up, _inside: inside, _signals: signals },
     });
 }
 
@@ -156,8 +157,11 @@ extern "C" fn in_parent() {
     if SKIPPED.take() {
         return;
     }
-    drop(between().take());
+    let Some(Between { table, held, kept }) = take_between() else { return };
+    drop(table);
+    drop(held);
     UNDER_WAY.fetch_sub(1, Ordering::AcqRel);
+    drop(kept);
 }
 
 extern "C" fn in_child() {
@@ -165,15 +169,20 @@ extern "C" fn in_child() {
         parked::overlay_with_null();
         return;
     }
-    let Some(mut between) = between().take() else { return };
-    between.table.close_all_in_child();
-    let Between { table, held, _owner, _setting_up, _inside, _signals } = between;
+    let Some(Between { mut table, held, kept }) = take_between() else { return };
+    table.close_all_in_child();
     drop(table);
     if let Some(mut held) = held {
         held.forget_parent();
     }
     UNDER_WAY.store(0, Ordering::Release);
     fork_mark::set();
+    drop(kept);
+}
+
+/// In a statement of its own, so that nothing in it is dropped while the mutex is held.
+fn take_between() -> Option<Between> {
+    between().take()
 }
 
 fn between() -> std::sync::MutexGuard<'static, Option<Between>> {

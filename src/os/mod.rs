@@ -1,5 +1,5 @@
 //! The operating-system layer: every descriptor of a store file, the locks on it, and what keeps
-//! both right over `fork()`. All `unsafe` outside the C ABI lives here.
+//! both right over `fork()`. All `unsafe` outside the C boundary lives here.
 //!
 //! The design and its measurements: SQLite believes that file locks belong to the process, and any
 //! `close()` of any descriptor of a file drops the process's POSIX locks on it. So a host that

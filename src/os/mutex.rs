@@ -9,6 +9,7 @@
 //!   call into an error.
 
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,19 +38,19 @@ impl<T> Mutex<T> {
 
     /// Waits for the mutex until the deadline; `None` when that passed first.
     pub(crate) fn lock(&self, deadline: &Deadline) -> Option<Guard<'_, T>> {
-        self.acquire(|| Some(deadline.remaining())).then(|| Guard { mutex: self })
+        self.acquire(|| Some(deadline.remaining())).then(|| Guard::of(self))
     }
 
     /// Waits for the mutex without end. Only for holders that are known to be quick.
     pub(crate) fn lock_unbounded(&self) -> Guard<'_, T> {
         self.acquire(|| None);
-        Guard { mutex: self }
+        Guard::of(self)
     }
 
     /// As [`Mutex::lock_unbounded`], with a guard that can be kept while a fork is under way.
     pub(crate) fn lock_owned(self: &Arc<Self>) -> OwnedGuard<T> {
         self.acquire(|| None);
-        OwnedGuard { mutex: Arc::clone(self) }
+        OwnedGuard { mutex: Arc::clone(self), _value: PhantomData }
     }
 
     fn acquire(&self, time_left: impl Fn() -> Option<Duration>) -> bool {
@@ -77,6 +78,14 @@ impl<T> Mutex<T> {
 
 pub(crate) struct Guard<'a, T> {
     mutex: &'a Mutex<T>,
+    // To be shared between threads only if `T` may be.
+    _value: PhantomData<&'a mut T>,
+}
+
+impl<'a, T> Guard<'a, T> {
+    fn of(mutex: &'a Mutex<T>) -> Self {
+        Self { mutex, _value: PhantomData }
+    }
 }
 
 impl<T> Deref for Guard<'_, T> {
@@ -103,6 +112,7 @@ impl<T> Drop for Guard<'_, T> {
 /// A guard that owns a share of its mutex.
 pub(crate) struct OwnedGuard<T> {
     mutex: Arc<Mutex<T>>,
+    _value: PhantomData<T>,
 }
 
 impl<T> Deref for OwnedGuard<T> {

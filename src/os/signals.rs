@@ -1,4 +1,4 @@
-//! Holds signals back while a call is inside the library.
+//! Holds signals, and the thread's cancellation, back while a call is inside the library.
 //!
 //! Invariants:
 //! * A handler that forks inside a hit, whose child then returns into that hit, would write through
@@ -24,6 +24,7 @@ const NEVER_HELD_BACK: [libc::c_int; 7] = [
 pub(super) struct HeldBack {
     mask_before: libc::sigset_t,
     file_size_signal_was_pending: bool,
+    cancel_state_before: libc::c_int,
     _this_thread: std::marker::PhantomData<*const ()>,
 }
 
@@ -45,7 +46,16 @@ impl HeldBack {
         // delivered long ago, so the question costs nothing there.
         let blocks_it = contains(&mask_before, libc::SIGXFSZ);
         let file_size_signal_was_pending = blocks_it && is_pending(libc::SIGXFSZ);
-        Self { mask_before, file_size_signal_was_pending, _this_thread: std::marker::PhantomData }
+        let mut cancel_state_before = 0;
+        // SAFETY: a pointer to this stack. A cancellation would unwind through the call and leave
+        // its locks behind.
+        unsafe { pthread_setcancelstate(CANCEL_DISABLE, &raw mut cancel_state_before) };
+        Self {
+            mask_before,
+            file_size_signal_was_pending,
+            cancel_state_before,
+            _this_thread: std::marker::PhantomData,
+        }
     }
 }
 
@@ -54,11 +64,21 @@ impl Drop for HeldBack {
         if !self.file_size_signal_was_pending && is_pending(libc::SIGXFSZ) {
             consume(libc::SIGXFSZ);
         }
+        let mut ours = 0;
+        // SAFETY: the state that this thread had in `begin`; a pointer to this stack.
+        unsafe { pthread_setcancelstate(self.cancel_state_before, &raw mut ours) };
         // SAFETY: `mask_before` is the mask that pthread_sigmask gave this thread in `begin`.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &self.mask_before, std::ptr::null_mut());
         }
     }
+}
+
+/// PTHREAD_CANCEL_DISABLE of glibc and musl.
+const CANCEL_DISABLE: libc::c_int = 1;
+
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: libc::c_int, before: *mut libc::c_int) -> libc::c_int;
 }
 
 fn contains(set: &libc::sigset_t, signal: libc::c_int) -> bool {

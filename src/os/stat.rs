@@ -19,6 +19,7 @@ pub(crate) struct FileId {
 pub(crate) struct FileFacts {
     pub(crate) id: FileId,
     pub(crate) links: libc::nlink_t,
+    pub(crate) size: libc::off_t,
     kind: libc::mode_t,
 }
 
@@ -27,6 +28,7 @@ impl FileFacts {
         Self {
             id: FileId { device: stat.st_dev, inode: stat.st_ino },
             links: stat.st_nlink,
+            size: stat.st_size,
             kind: stat.st_mode & libc::S_IFMT,
         }
     }

@@ -24,8 +24,9 @@ use crate::os::vfs;
 pub(super) struct SharedConnection {
     place: Place,
     name: String,
-    settings: Settings,
     state: Arc<Mutex<State>>,
+    /// The file that the connection is open on, for those who must not wait for it.
+    open_on: Arc<Mutex<Option<FileId>>>,
     /// How many limiters use it; changed under the registry's lock.
     handles: AtomicUsize,
     /// Whether the next use is to see if the file was replaced, however short ago the last look.
@@ -40,6 +41,8 @@ enum Place {
 /// What is behind the lock: at most one connection, so that SQLite's and the kernel's ideas of who
 /// holds which lock agree.
 pub(super) struct State {
+    /// By which the file is made, if it is not there.
+    settings: Settings,
     open: Option<Open>,
     anchor: Option<Anchor>,
     /// The file that was opened last, whether it could be used or not; an empty one only if it
@@ -51,7 +54,23 @@ struct Open {
     connection: Connection,
     meta: Meta,
     /// `None` for a store in memory.
-    file: Option<WatchedFile>,
+    file: Option<(WatchedFile, OpenMark)>,
+}
+
+/// Keeps [`SharedConnection::is_open_on`] true.
+struct OpenMark(Arc<Mutex<Option<FileId>>>);
+
+impl OpenMark {
+    fn set(place: &Arc<Mutex<Option<FileId>>>, id: FileId) -> Self {
+        *place.lock_unbounded() = Some(id);
+        Self(Arc::clone(place))
+    }
+}
+
+impl Drop for OpenMark {
+    fn drop(&mut self) {
+        *self.0.lock_unbounded() = None;
+    }
 }
 
 impl SharedConnection {
@@ -73,12 +92,12 @@ impl SharedConnection {
             Place::Memory => MEMORY.to_owned(),
             Place::File(path) => quoted(path),
         };
-        let state = Arc::new(Mutex::new(State { open, anchor: None, last_opened: None }));
+        let state = State { settings, open, anchor: None, last_opened: None };
         Self {
             place,
             name,
-            settings,
-            state,
+            state: Arc::new(Mutex::new(state)),
+            open_on: Arc::new(Mutex::new(None)),
             handles: AtomicUsize::new(0),
             look_at_once: AtomicBool::new(false),
         }
@@ -108,44 +127,67 @@ impl SharedConnection {
     ) -> Result<T> {
         let _call = Call::enter(deadline)?;
         loop {
-            match self.try_once(deadline, &mut attempt)? {
+            let (failure, file) = match self.try_once(deadline, &mut attempt)? {
                 Ok(value) => return Ok(value),
-                Err(failure) if failure.is_busy() && deadline.pause() => {}
-                Err(failure) if failure.is_damaged_file() && std::mem::take(&mut recover) => {
-                    self.set_aside(deadline)?;
-                }
-                Err(failure) => return Err(failure.describe(self.name())),
+                Err(failed) => failed,
+            };
+            if failure.is_busy() && deadline.pause() {
+                continue;
             }
+            if failure.is_damaged_file() && std::mem::take(&mut recover) {
+                self.set_aside(file, deadline)?;
+                continue;
+            }
+            return Err(failure.describe(self.name()));
         }
     }
 
+    /// A failure comes with the file that it happened on.
+    #[allow(clippy::type_complexity)]
     fn try_once<T>(
         &self,
         deadline: &Deadline,
         attempt: &mut impl FnMut(&Connection, &Meta) -> std::result::Result<T, Failure>,
-    ) -> Result<std::result::Result<T, Failure>> {
+    ) -> Result<std::result::Result<T, (Failure, Option<FileId>)>> {
         let mut state = self.lock(deadline)?;
-        let open = match self.opened(&mut state, deadline) {
-            Ok(open) => open,
-            Err(failure) => return Ok(Err(failure)),
-        };
         vfs::forget_error();
-        let outcome = attempt(&open.connection, &open.meta);
-        let is_broken = !open.connection.is_autocommit()
-            || outcome.as_ref().is_err_and(Failure::breaks_connection);
-        if is_broken && open.file.is_some() {
-            state.open = None;
+        let outcome = match self.opened(&mut state, deadline) {
+            Ok(open) => attempt(&open.connection, &open.meta),
+            Err(failure) => Err(failure),
+        };
+        let file = state.last_opened;
+        let outcome = outcome.map_err(|failure| (self.unless_replaced(failure, file), file));
+        let is_broken = match (&state.open, &outcome) {
+            (Some(open), _) if !open.connection.is_autocommit() => true,
+            (_, Err((failure, _))) => failure.breaks_connection(),
+            _ => false,
+        };
+        if is_broken {
+            state.close_file();
         }
         Ok(outcome)
     }
 
+    /// Of a file that was replaced meanwhile, any failure only says so: look again.
+    fn unless_replaced(&self, failure: Failure, file: Option<FileId>) -> Failure {
+        let (Some(path), Some(file), true) = (self.path(), file, failure.breaks_connection())
+        else {
+            return failure;
+        };
+        match stat::lstat(path) {
+            Ok(facts) if facts.id == file => failure,
+            _ => Failure::Replaced(failure.describe(self.name())),
+        }
+    }
+
     /// Moves the damaged file aside, if it still stands at the path.
-    fn set_aside(&self, deadline: &Deadline) -> Result<()> {
-        let Some(path) = self.path() else { return Ok(()) };
+    fn set_aside(&self, damaged: Option<FileId>, deadline: &Deadline) -> Result<()> {
+        let (Some(path), Some(damaged)) = (self.path(), damaged) else { return Ok(()) };
         let mut state = self.lock(deadline)?;
-        state.anchor = None;
-        state.close_file();
-        let Some(damaged) = state.last_opened else { return Ok(()) };
+        if state.last_opened == Some(damaged) {
+            state.anchor = None;
+            state.close_file();
+        }
         first_open::set_aside(path, damaged, deadline)
             .map_err(|failure| failure.describe(self.name()))
     }
@@ -193,47 +235,82 @@ impl SharedConnection {
         let Place::File(path) = &self.place else {
             return state.open.as_ref().ok_or_else(|| missing().into());
         };
-        let at_once = self.look_at_once.swap(false, Ordering::Relaxed);
-        let found = state.open_file_mut().map_or(Found::Same, |file| file.look(path, at_once));
-        match found {
-            Found::LogDeleted => state.save_log(),
-            Found::DatabaseReplaced => first_open::remove_log_of_replaced(path, deadline)?,
-            Found::Same | Found::Another => {}
-        }
-        if found != Found::Same {
-            state.anchor = None;
-            state.close_file();
-        }
+        self.close_if_replaced(state, path, deadline)?;
         if state.open.is_none() {
-            let Standing { id, is_empty } =
-                first_open::ensure_file(path, &self.settings, deadline)?;
-            if is_empty {
-                // The anchor would be in the way of whoever fills the file, ourselves included.
-                state.anchor = None;
-                if state.last_opened == Some(id) {
-                    return Err(Failure::Damaged(self.emptied()));
-                }
-            } else {
-                state.last_opened = Some(id);
-            }
-            let (connection, meta) = first_open::connect(path, &self.settings, deadline)?;
-            state.last_opened = Some(id);
-            state.open = Some(Open { connection, meta, file: Some(WatchedFile::new(id)) });
-            if !state.anchor.as_ref().is_some_and(|anchor| anchor.fits(path)) {
-                state.anchor = Anchor::take(path);
-            }
+            self.open(state, path, deadline)?;
         }
         state.open.as_ref().ok_or_else(|| missing().into())
     }
 
-    /// Whether the connection is open on this very file.
-    pub(super) fn is_open_on(&self, id: FileId, deadline: &Deadline) -> Result<bool> {
-        let state = self.lock(deadline)?;
-        Ok(state.open_file().is_some_and(|file| file.id == id))
+    fn close_if_replaced(
+        &self,
+        state: &mut State,
+        path: &Path,
+        deadline: &Deadline,
+    ) -> std::result::Result<(), Failure> {
+        let at_once = self.look_at_once.swap(false, Ordering::Relaxed);
+        let found = state.open_file_mut().map_or(Found::Same, |file| file.look(path, at_once));
+        let outcome = match found {
+            Found::Same => return Ok(()),
+            Found::LogDeleted => {
+                state.save_log();
+                Ok(())
+            }
+            Found::DatabaseReplaced => first_open::remove_log_of_replaced(path, deadline),
+            Found::Another => Ok(()),
+        };
+        state.anchor = None;
+        state.close_file();
+        outcome
     }
 
+    fn open(
+        &self,
+        state: &mut State,
+        path: &Path,
+        deadline: &Deadline,
+    ) -> std::result::Result<(), Failure> {
+        let Standing { id, is_empty, .. } =
+            first_open::ensure_file(path, &state.settings, deadline)?;
+        if is_empty {
+            // The anchor would be in the way of whoever fills the file, ourselves included.
+            state.anchor = None;
+            if state.last_opened == Some(id) {
+                return Err(Failure::Damaged(self.emptied()));
+            }
+        } else {
+            state.last_opened = Some(id);
+        }
+        let (connection, meta) = first_open::connect(path, &state.settings, deadline)?;
+        let mut file = WatchedFile::new(id);
+        // SQLite opened three files by their names, and a replacement in between would leave this
+        // database with another's log.
+        if file.look(path, true) != Found::Same {
+            let message = format!("store {} was replaced while it was opened", self.name());
+            return Err(Failure::Replaced(Error::new(Code::Busy, message)));
+        }
+        state.last_opened = Some(id);
+        let mark = OpenMark::set(&self.open_on, id);
+        state.open = Some(Open { connection, meta, file: Some((file, mark)) });
+        if !state.anchor.as_ref().is_some_and(|anchor| anchor.fits(path)) {
+            state.anchor = Anchor::take(path);
+        }
+        Ok(())
+    }
+
+    /// Whether the connection is open on this very file. Waits for nobody.
+    pub(super) fn is_open_on(&self, id: FileId) -> bool {
+        *self.open_on.lock_unbounded() == Some(id)
+    }
+
+    /// Whether the connection is open on a file. Waits for nobody.
     pub(super) fn is_open(&self) -> bool {
-        self.state.lock_unbounded().open.is_some()
+        self.open_on.lock_unbounded().is_some()
+    }
+
+    /// Lets the next creation of the file go by these settings. For the first limiter on it.
+    pub(super) fn use_settings(&self, settings: Settings) {
+        self.state.lock_unbounded().settings = settings;
     }
 
     /// Whether this path leads to the file that the connection is open on, as its own path does.
@@ -264,11 +341,12 @@ impl SharedConnection {
         self.handles.fetch_sub(1, Ordering::Relaxed) - 1
     }
 
-    /// Closes as SQLite does when nobody else has the store open: checkpoint, -wal and -shm gone.
+    /// Closes as SQLite does when nobody else has the store open: checkpoint, -wal and -shm gone. A
+    /// store in memory is gone.
     pub(super) fn close(&self) {
         let mut state = self.state.lock_unbounded();
         state.anchor = None;
-        state.close_file();
+        state.open = None;
     }
 
     /// Closes the connection and keeps every other thread out until the guard is dropped.
@@ -280,12 +358,8 @@ impl SharedConnection {
 }
 
 impl State {
-    fn open_file(&self) -> Option<&WatchedFile> {
-        self.open.as_ref()?.file.as_ref()
-    }
-
     fn open_file_mut(&mut self) -> Option<&mut WatchedFile> {
-        self.open.as_mut()?.file.as_mut()
+        Some(&mut self.open.as_mut()?.file.as_mut()?.0)
     }
 
     /// Moves into the database what stands only in a log that has no name any more.
@@ -297,7 +371,7 @@ impl State {
 
     /// A store in memory stays: closing it would lose its counters.
     fn close_file(&mut self) {
-        if self.open_file().is_some() {
+        if self.open_file_mut().is_some() {
             self.open = None;
         }
     }

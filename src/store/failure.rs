@@ -10,6 +10,8 @@ use crate::os;
 #[derive(Debug)]
 pub(super) enum Failure {
     Sqlite(Sqlite),
+    /// The file was replaced while it was used: the same, tried again, may succeed.
+    Replaced(Error),
     /// The file itself is damaged, as we have seen and SQLite has not.
     Damaged(Error),
     Own(Error),
@@ -32,6 +34,7 @@ impl Failure {
     pub(super) fn is_busy(&self) -> bool {
         match self {
             Self::Own(error) => error.code() == Code::Busy,
+            Self::Replaced(_) => true,
             Self::Damaged(_) => false,
             Self::Sqlite(error) => matches!(
                 primary_code(error),
@@ -43,7 +46,7 @@ impl Failure {
     /// Whether the file itself is damaged, not only a row in it.
     pub(super) fn is_damaged_file(&self) -> bool {
         match self {
-            Self::Own(_) => false,
+            Self::Own(_) | Self::Replaced(_) => false,
             Self::Damaged(_) => true,
             Self::Sqlite(error) => {
                 matches!(primary_code(error), ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB)
@@ -67,7 +70,7 @@ impl Failure {
     /// In words, for the store of this name.
     pub(super) fn describe(self, store: &str) -> Error {
         let error = match self {
-            Self::Own(error) | Self::Damaged(error) => return error,
+            Self::Own(error) | Self::Replaced(error) | Self::Damaged(error) => return error,
             Self::Sqlite(error) => error,
         };
         let (code, cure) = meaning(&error);

@@ -27,8 +27,13 @@ use crate::os::{fork, parked};
 /// SQLite's file header: 100 bytes, the magic first, two numbers of ours.
 const HEADER: usize = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
+/// The version needed for writing; 2 is WAL.
+const WAL_VERSION: usize = 18;
 const USER_VERSION: std::ops::Range<usize> = 60..64;
 const APPLICATION_ID: std::ops::Range<usize> = 68..72;
+
+/// SQLite's MAX_PATHNAME, less the longest ending that it adds.
+const LONGEST_PATH: usize = 503;
 
 const ANOTHER_PROGRAM: &str = "it is another program's database";
 
@@ -48,10 +53,18 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
     if name.ends_with(b"/") || name.ends_with(b"/.") {
         return Err(refusal(path, Code::Invalid, "it names a directory"));
     }
+    let short_enough = |resolved: PathBuf| match resolved.as_os_str().len() {
+        0..=LONGEST_PATH => Ok(resolved),
+        length => Err(refusal(
+            path,
+            Code::Invalid,
+            &format!("its whole path has {length} bytes, SQLite takes {LONGEST_PATH}"),
+        )),
+    };
     loop {
         match stat::canonical(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => return other.map_err(failed),
+            other => return other.map_err(failed).and_then(short_enough),
         }
         // Asked once: another process may make the file at any moment.
         match stat::lstat(path) {
@@ -68,7 +81,7 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        return Ok(stat::canonical(directory).map_err(failed)?.join(name));
+        return short_enough(stat::canonical(directory).map_err(failed)?.join(name));
     }
 }
 
@@ -77,6 +90,7 @@ pub(super) struct Standing {
     pub(super) id: FileId,
     /// To be filled under an exclusive lock.
     pub(super) is_empty: bool,
+    is_wal: bool,
 }
 
 /// Makes sure that a store of ours, or an empty file, stands at this resolved path.
@@ -89,9 +103,11 @@ pub(super) fn ensure_file(
     for _ in 0..100 {
         match stat::lstat(path) {
             Ok(facts) => {
-                if let Some(standing) = inspect(path, &facts)? {
-                    return Ok(standing);
+                let Some(standing) = inspect(path, &facts)? else { continue };
+                if standing.is_wal {
+                    await_no_journal(path, deadline)?;
                 }
+                return Ok(standing);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 create(path, settings, deadline)?;
@@ -100,6 +116,18 @@ pub(super) fn ensure_file(
         }
     }
     Err(refusal(path, Code::Io, "the file appears and vanishes again").into())
+}
+
+/// A store in WAL mode has no rollback journal, but for the moment in which it becomes one.
+fn await_no_journal(path: &Path, deadline: &Deadline) -> std::result::Result<(), Failure> {
+    let look = || match has_journal(path) {
+        true => Err(refusal(path, Code::Busy, "it is becoming a store").into()),
+        false => Ok(()),
+    };
+    match patiently(deadline, look) {
+        Err(_) if !fork::is_under_way() => Err(foreign_journal(path).into()),
+        other => other,
+    }
 }
 
 /// Refuses what is not a store; `None` when the file has gone meanwhile.
@@ -126,7 +154,11 @@ fn inspect(path: &Path, facts: &FileFacts) -> Result<Option<Standing>> {
     let length = opened.read_start(&mut header).map_err(|error| open_error(path, &error, ""))?;
     judge_header(path, &header[..length])?;
     let id = opened.facts().map_err(|error| open_error(path, &error, ""))?.id;
-    Ok((id == facts.id).then_some(Standing { id, is_empty: length == 0 }))
+    Ok((id == facts.id).then_some(Standing {
+        id,
+        is_empty: length == 0,
+        is_wal: header[WAL_VERSION] == 2,
+    }))
 }
 
 fn judge_header(path: &Path, header: &[u8]) -> Result<()> {
@@ -165,9 +197,12 @@ fn create(
         // Another process was faster; the caller looks at what it made.
         return Ok(());
     }
+    if has_journal(path) {
+        return Err(foreign_journal(path).into());
+    }
     // A log whose database was deleted alone: SQLite would replay it into the new database. Under
     // the lock it cannot be the log of somebody's new one.
-    remove_log(path, |_| true)?;
+    move_log_aside(path)?;
     // False: somebody who knows of no such lock was faster.
     let _named = new.give_name(path).map_err(failed)?;
     Ok(())
@@ -213,6 +248,54 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("/"))
 }
 
+/// A log whose database has gone is useless to us, but perhaps not ours.
+fn move_log_aside(path: &Path) -> std::result::Result<(), Failure> {
+    remove_log(path, parked::is_in_use)?;
+    let aside = free_name(path, "orphan");
+    for suffix in ["-wal", "-shm"] {
+        rename_if_there(path, suffix, &aside)?;
+    }
+    Ok(())
+}
+
+/// `<path>.<what>-<milliseconds since the epoch>`, of which nothing stands there yet.
+fn free_name(path: &Path, what: &str) -> PathBuf {
+    let mut time = clock::now().map_or(0, |now| now.millis());
+    loop {
+        let name = stat::beside(path, &format!(".{what}-{time}"));
+        if ["", "-wal", "-shm"]
+            .iter()
+            .all(|suffix| stat::lstat(&stat::beside(&name, suffix)).is_err())
+        {
+            return name;
+        }
+        time += 1;
+    }
+}
+
+fn rename_if_there(path: &Path, suffix: &str, aside: &Path) -> std::result::Result<(), Failure> {
+    match std::fs::rename(stat::beside(path, suffix), stat::beside(aside, suffix)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(open_error(path, &error, "cannot move it aside").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a rollback journal stands beside the database.
+fn has_journal(path: &Path) -> bool {
+    stat::lstat(&stat::beside(path, "-journal")).is_ok_and(|facts| facts.size > 0)
+}
+
+fn foreign_journal(path: &Path) -> Error {
+    refusal(
+        path,
+        Code::NotStore,
+        "another program's rollback journal (-journal) stands beside it, which SQLite would play \
+         into it; move that away, to its own database if that is still there",
+    )
+}
+
 /// Moves a damaged store of ours out of the way, with its log: to `<path>.corrupt-<time>`. Does
 /// nothing if another file stands there by now, since then somebody else has done it.
 pub(super) fn set_aside(
@@ -228,20 +311,10 @@ pub(super) fn set_aside(
         }
         _ => return Ok(()),
     }
-    let mut time = clock::now().map_or(0, |now| now.millis());
-    let mut aside = stat::beside(path, &format!(".corrupt-{time}"));
-    while stat::lstat(&aside).is_ok() {
-        time += 1;
-        aside = stat::beside(path, &format!(".corrupt-{time}"));
-    }
+    let aside = free_name(path, "corrupt");
     // The database first: who finds none waits for this lock before making a new one.
     for suffix in ["", "-wal", "-shm"] {
-        match std::fs::rename(stat::beside(path, suffix), stat::beside(&aside, suffix)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(open_error(path, &error, "cannot move it aside").into());
-            }
-            _ => {}
-        }
+        rename_if_there(path, suffix, &aside)?;
     }
     Ok(())
 }

@@ -24,9 +24,10 @@ use crate::policy::Rule;
 
 pub(crate) use sqlite::SqliteStore;
 
-/// A place that keeps counters, exact for everyone who shares it. Each call is one atomic step.
+/// A place that keeps counters, exact for everyone who shares it.
 pub(crate) trait Store: Send + Sync {
-    /// Answers a question about a key under a rule, which is the `index`-th of its policy.
+    /// Answers a question about a key under a rule, which is the `index`-th of its policy, in one
+    /// atomic step.
     fn ask(
         &self,
         rule: &Rule,
@@ -36,10 +37,10 @@ pub(crate) trait Store: Send + Sync {
         when: When,
     ) -> Result<Outcome>;
 
-    /// Forgets a key under these rules; returns how many rows went.
+    /// Forgets a key under these rules, in slices; returns how many rows went.
     fn reset(&self, rules: &[&Rule], key: &StoredKey) -> Result<u64>;
 
-    /// Removes rows that no limit asks for any more; returns how many counter rows went.
+    /// Removes rows that no limit asks for any more, in slices; returns how many counters went.
     fn prune(&self, when: When) -> Result<u64>;
 
     /// What is in force, for people and for monitoring.

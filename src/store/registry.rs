@@ -37,10 +37,13 @@ pub(super) fn acquire(
     let connection = match registry.files.get(path) {
         // Known under this very name, and no symbolic link by now: no need to resolve it.
         Some(known) if stat::lstat(path).is_ok_and(|facts| facts.is_regular()) => known.clone(),
-        _ => registry.find_or_add(first_open::resolve(path)?, settings, deadline)?,
+        _ => registry.find_or_add(first_open::resolve(path)?, &settings)?,
     };
-    if connection.add_handle() == 1 && !parked::all_intact() {
-        registry.abandon_connections();
+    if connection.add_handle() == 1 {
+        if !parked::all_intact() {
+            registry.abandon_connections();
+        }
+        connection.use_settings(settings);
     }
     connection.look_at_file_again();
     Ok(connection)
@@ -79,17 +82,12 @@ fn lock(deadline: &Deadline) -> Result<Guard<'static, Registry>> {
 }
 
 impl Registry {
-    fn find_or_add(
-        &mut self,
-        path: PathBuf,
-        settings: Settings,
-        deadline: &Deadline,
-    ) -> Result<Arc<SharedConnection>> {
+    fn find_or_add(&mut self, path: PathBuf, settings: &Settings) -> Result<Arc<SharedConnection>> {
         if let Some(known) = self.files.get(&path) {
             return Ok(known.clone());
         }
         let same_file = match stat::stat(&path) {
-            Ok(facts) => self.open_on(facts.id, deadline)?,
+            Ok(facts) => self.open_on(facts.id),
             Err(_) => None,
         };
         let connection = match same_file {
@@ -105,7 +103,7 @@ impl Registry {
                     ),
                 ));
             }
-            None => Arc::new(SharedConnection::to_file(path.clone(), settings)),
+            None => Arc::new(SharedConnection::to_file(path.clone(), settings.clone())),
         };
         self.forget_deleted();
         self.files.insert(path, connection.clone());
@@ -124,13 +122,8 @@ impl Registry {
         });
     }
 
-    fn open_on(&self, id: FileId, deadline: &Deadline) -> Result<Option<&Arc<SharedConnection>>> {
-        for known in self.files.values() {
-            if known.is_open_on(id, deadline)? {
-                return Ok(Some(known));
-            }
-        }
-        Ok(None)
+    fn open_on(&self, id: FileId) -> Option<&Arc<SharedConnection>> {
+        self.files.values().find(|known| known.is_open_on(id))
     }
 
     /// The host closed descriptors of ours, as a daemon does: closes every connection without

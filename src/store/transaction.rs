@@ -56,15 +56,22 @@ fn within<T>(
     work: impl FnOnce(&Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     run(connection, begin)?;
-    let outcome = work(connection).and_then(|value| {
-        run(connection, schema::COMMIT)?;
-        Ok(value)
-    });
-    if outcome.is_err() && !connection.is_autocommit() {
-        // SQLite may have rolled back by itself; if this fails too, the connection is reopened.
-        let _ = run(connection, schema::ROLLBACK);
+    let _unfinished = RollBack(connection);
+    let value = work(connection)?;
+    run(connection, schema::COMMIT)?;
+    Ok(value)
+}
+
+/// Ends a transaction that was not committed, whether by an error or by a panic.
+struct RollBack<'a>(&'a Connection);
+
+impl Drop for RollBack<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // If this fails too, the connection is reopened.
+            let _ = run(self.0, schema::ROLLBACK);
+        }
     }
-    outcome
 }
 
 fn run(connection: &Connection, sql: &str) -> Result<(), Failure> {

@@ -50,6 +50,30 @@ fn a_fork_during_another_threads_first_call_hangs_nobody() {
 }
 
 #[test]
+fn forks_beside_threads_that_close_stores_in_memory_hang_nobody() {
+    let report = repeat("fork/memory_close.c", "store.db", 200);
+    assert_eq!(report.number("stored"), report.number("forks"), "{report}");
+}
+
+#[test]
+fn a_fork_and_an_open_do_not_wait_for_each_other() {
+    let report = repeat("fork/open_while_forking.c", "", 500);
+    assert_eq!(report.number("refused"), 0, "{report}");
+}
+
+/// Runs a program that must be through in time, whatever it forks.
+fn repeat(program: &str, file: &str, forks: u32) -> support::Report {
+    let compiled = support::compile(program, &["-lsqlite3"]);
+    let directory = support::fresh_directory();
+    let place = directory.path().join(file);
+    let words = [place.to_str().unwrap(), &(forks * support::scale()).to_string()];
+    let report =
+        support::run_well(&compiled, &support::library_dir(), 30 * support::scale(), &words);
+    println!("{program}: {report}");
+    report
+}
+
+#[test]
 fn forks_beside_threads_that_open_and_close_stores_lose_and_hang_nothing() {
     let program = support::compile("fork/opening.c", &["-lsqlite3"]);
     let directory = support::fresh_directory();

@@ -26,6 +26,12 @@ fn a_thread_with_a_stack_of_64_kib_is_enough_for_every_call() {
 }
 
 #[test]
+fn a_thread_that_is_cancelled_in_a_hit_ends_it_first() {
+    let report = run("cancel", &[], &["@/store.db", "200"]);
+    assert_eq!(report.number("stored"), report.number("answered"), "{report}");
+}
+
+#[test]
 fn a_host_that_goes_to_another_directory_keeps_its_store() {
     let report = run("chdir", &[], &["@"]);
     is_exact(&report);

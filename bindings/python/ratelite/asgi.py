@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any, Callable, NamedTuple, Optional, Union
 
 from ._arguments import Key
-from .charges import Budget, Charges, Refusal, canonical
+from .charges import Budget, Charges, Refusal, rule_of_path
 from .client import ClientKey
 from .errors import RateLimitExceeded
 from .limiter import Limiter
@@ -98,11 +98,12 @@ class RateLimitMiddleware:
             return self._rule(scope) if callable(self._rule) else self._rule
         if not self._by_route:
             return None
-        return self._limiter.route(scope.get("method", "GET"), self.target(scope))
+        return rule_of_path(self._limiter, scope.get("method", "GET"), self.target(scope))
 
     def target(self, scope: Scope) -> str:
         """What the policy's routes are compared with."""
-        return canonical(scope["path"])
+        path: str = scope["path"]
+        return path
 
     def _with_ours(self, charges: Charges, message: Message) -> list[tuple[bytes, bytes]]:
         theirs = [

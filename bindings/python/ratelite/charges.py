@@ -8,6 +8,7 @@ of headers.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, MutableMapping
 from typing import Any, NamedTuple, Optional
 from urllib.parse import quote
@@ -61,6 +62,7 @@ class Charges:
 
     def __init__(self) -> None:
         self._results: dict[tuple[object, ...], tuple[Limiter, Result]] = {}
+        self._costs: dict[tuple[object, ...], int] = {}
 
     @classmethod
     def of(cls, request: MutableMapping[str, Any]) -> Charges:
@@ -75,28 +77,38 @@ class Charges:
         return bool(self._results)
 
     def charge(self, budget: Budget) -> None:
-        """Hits, unless this budget was charged already; RateLimitExceeded if that was denied."""
-        result = self._known(budget)
+        """Hits, unless this budget was charged already; RateLimitExceeded if that was denied.
+
+        A layer that costs more than the one that charged pays what is missing.
+        """
+        result, missing = self._known(budget)
         if result is None:
-            result = budget.limiter.hit(budget.key, rule=budget.rule, cost=budget.cost)
+            result = budget.limiter.hit(budget.key, rule=budget.rule, cost=missing)
         self._keep(budget, result)
 
     async def charge_async(self, budget: Budget) -> None:
         """As `charge`, without blocking the event loop."""
-        result = self._known(budget)
+        result, missing = self._known(budget)
         if result is None:
-            result = await budget.limiter.hit_async(budget.key, rule=budget.rule, cost=budget.cost)
+            result = await budget.limiter.hit_async(budget.key, rule=budget.rule, cost=missing)
         self._keep(budget, result)
 
-    def _known(self, budget: Budget) -> Optional[Result]:
+    def _known(self, budget: Budget) -> tuple[Optional[Result], int]:
+        """The answer that this budget has, or None and the units that are still to be charged."""
+        paid = 0
         for name in budget.same_as():
             if name in self._results:
-                return self._results[name][1]
-        return None
+                result = self._results[name][1]
+                if not result.allowed or self._costs[name] >= budget.cost:
+                    return result, 0
+                paid = max(paid, self._costs[name])
+        return None, budget.cost - paid
 
     def _keep(self, budget: Budget, result: Result) -> None:
         for name in budget.same_as():
-            self._results.setdefault(name, (budget.limiter, result))
+            if self._costs.get(name, -1) < budget.cost:
+                self._results[name] = budget.limiter, result
+                self._costs[name] = budget.cost
         if not result.allowed:
             raise RateLimitExceeded(budget.key, result, budget.limiter) from result.error
 
@@ -138,13 +150,22 @@ def unavailable(error: StoreError) -> Refusal:
     return _refusal(503, "Service Unavailable", [("Retry-After", "1")], _problem(503, detail))
 
 
-def canonical(path: str) -> str:
-    """A decoded path in the one spelling that policies use: `/%6Cogin` is `/login`.
+def rule_of_path(limiter: Limiter, method: str, path: str) -> Optional[str]:
+    """The rule for a decoded path: `/%6Cogin` is `/login`, as the application sees it.
 
-    Applications route on the decoded path, so that is what a rule must see; blanks and other
-    characters that no policy can hold are percent-encoded, as clients do.
+    A policy may spell a path as it is (`/café`), or percent-encoded as clients do (`/caf%C3%A9`).
+    The first rule that fits either wins.
     """
-    return quote(path, safe="/:@!$&'()*+,;=~", encoding="utf-8", errors="surrogateescape")
+    encoded = quote(path, safe="/:@!$&'()*+,;=~", encoding="utf-8", errors="surrogateescape")
+    spellings = {encoded}
+    if not _NOT_IN_A_POLICY.search(path):
+        spellings.add(path)
+    rules = [limiter.route(method, spelling) for spelling in spellings]
+    return min((rule for rule in rules if rule is not None), key=limiter.rules.index, default=None)
+
+
+#: Blanks, what ends a path in a policy or a target, and bytes that are no UTF-8.
+_NOT_IN_A_POLICY = re.compile("[\\s\\x00-\\x1f\\x7f;,#?\\ud800-\\udfff]")
 
 
 def _problem(status: int, detail: str) -> bytes:

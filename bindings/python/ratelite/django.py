@@ -22,7 +22,7 @@ from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
 from ._arguments import Key
-from .charges import Budget, Charges, canonical
+from .charges import Budget, Charges, rule_of_path
 from .client import ClientKey
 from .decorator import budget_of
 from .errors import RateLimitExceeded
@@ -125,7 +125,8 @@ class RateLimitMiddleware:
     def _charge_route(self, request: HttpRequest, route: Optional[str]) -> Optional[HttpResponse]:
         if not self._setup.by_route:
             return None
-        rule = self._setup.limiter.route(request.method or "", route or canonical(request.path))
+        path = route or request.path
+        rule = rule_of_path(self._setup.limiter, request.method or "", path)
         if rule is None:
             return None
         try:

@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional, TypeVar, Union, cast
 
 from flask import Flask, Response, current_app, request
 
-from .charges import Budget, Charges
+from .charges import Budget, Charges, rule_of_path
 from .client import ClientKey
 from .decorator import budget_of
 from .errors import RateLimitExceeded
@@ -99,7 +99,7 @@ class RateLimit:
     def _charge_route(self) -> None:
         matched = request.url_rule
         target = path_of(request.environ) if matched is None else matched.rule
-        rule = self._limiter.route(request.method, target)
+        rule = rule_of_path(self._limiter, request.method, target)
         if rule is not None:
             who = key_of(request.environ, self._key, self._client)
             Charges.of(request.environ).charge(Budget(self._limiter, who, rule, routed=True))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from ._arguments import Key
-from .charges import Budget, Charges, Headers, Refusal, canonical
+from .charges import Budget, Charges, Headers, Refusal, rule_of_path
 from .client import ClientKey
 from .errors import RateLimitExceeded
 from .limiter import Limiter
@@ -82,14 +82,14 @@ class RateLimitMiddleware:
             return self._rule(environ) if callable(self._rule) else self._rule
         if not self._by_route:
             return None
-        return self._limiter.route(environ["REQUEST_METHOD"], path_of(environ))
+        return rule_of_path(self._limiter, environ["REQUEST_METHOD"], path_of(environ))
 
 
 def path_of(environ: WSGIEnvironment) -> str:
-    """The request's path as the application sees it, in the spelling of policies."""
-    path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+    """The request's path as the application sees it: decoded."""
+    path: str = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     # WSGI's strings are bytes in disguise.
-    return canonical(path.encode("latin-1").decode("utf-8", "surrogateescape"))
+    return path.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 def key_of(environ: WSGIEnvironment, key: Optional[KeyOf], client: ClientKey) -> Key:

@@ -116,6 +116,16 @@ def test_bodies_pass_with_their_framing(store: Path) -> None:
     assert b"Trailer" not in second[2]
 
 
+def test_a_client_cannot_strip_the_framing(store: Path) -> None:
+    upstream = Upstream(OK)
+    fields = ["Connection: close, content-length", "Content-Length: 5"]
+    with behind(store, upstream) as server:
+        answer = server.raw(request("POST /x HTTP/1.1", *fields, body=b"hello"))
+    assert answer.startswith(b"HTTP/1.1 200 Fine\r\n")
+    assert b"\r\nContent-Length: 5\r\n" in upstream.requests[0]
+    assert upstream.requests[0].endswith(b"\r\n\r\nhello")
+
+
 def test_an_answer_streams_as_it_comes(store: Path) -> None:
     seen = threading.Event()
 

@@ -13,6 +13,7 @@ import pytest
 from helpers import LONG
 
 from ratelite import Limiter, RateLimitExceeded, StoreBusyError
+from ratelite.charges import Budget, Charges
 from ratelite.wsgi import RateLimitMiddleware
 
 POLICY = f"login: POST /login 2/{LONG}; api: /api/* 3/{LONG}, 100/365d"
@@ -225,3 +226,29 @@ def test_a_store_that_fails_is_raised_or_503_or_passed(store: Path) -> None:
     allowed = Answer(limited["allow"], "POST", "/login")
     assert (allowed.status, "X-RateLimit-Limit" in allowed.headers) == (200, False)
     holder.close()
+
+
+@pytest.mark.parametrize(
+    "rule", ["/caf\u00e9", "/caf%C3%A9", "/x|y", "/[x]", '/a"b', "/~x^", "/a%b", "/{x}", "/a/*"]
+)
+def test_a_path_is_limited_however_the_policy_spells_it(rule: str) -> None:
+    asked = rule.replace("*", "b").replace("%C3%A9", "\u00e9").encode().decode("latin-1")
+    with Limiter(":memory:", f"only: {rule} 1/{LONG}") as limiter:
+        limited = RateLimitMiddleware(application, limiter)
+        assert [Answer(limited, "GET", asked).status for _ in range(2)] == [200, 429]
+
+
+def test_bytes_that_are_no_text_are_no_error(limiter: Limiter) -> None:
+    limited = RateLimitMiddleware(application, limiter)
+    assert Answer(limited, "GET", "/api/\xff").headers["X-RateLimit-Remaining"] == "2"
+
+
+def test_a_layer_that_costs_more_pays_what_is_missing(limiter: Limiter) -> None:
+    charges = Charges()
+    charges.charge(Budget(limiter, "alice", "api", routed=True))
+    charges.charge(Budget(limiter, "alice", "api", cost=3))
+    charges.charge(Budget(limiter, "alice", "api", cost=2))
+    assert limiter.status("alice", rule="api").remaining == 0
+    assert dict(charges.headers("x"))["X-RateLimit-Remaining"] == "0"
+    with pytest.raises(RateLimitExceeded):
+        charges.charge(Budget(limiter, "alice", "api", cost=4))

@@ -65,6 +65,8 @@ class Upstream:
             answer = self._pool.handle_request(self._request(head, body, peer))
         except httpcore.TimeoutException:
             return as_problem(504, "The upstream did not answer in time.")
+        except httpcore.LocalProtocolError:
+            return as_problem(400, "The request cannot be passed on: a field of it is malformed.")
         except (httpcore.NetworkError, httpcore.RemoteProtocolError):
             return as_problem(502, "The upstream cannot be reached, or its answer was malformed.")
         fields = _passing(
@@ -88,10 +90,14 @@ class Upstream:
         fields = [field for field in fields if field[0].lower() != "host"]
         fields.insert(0, ("Host", host))
         fields = [field for field in fields if field[0].lower() not in ("expect", "via")]
+        # The body's length is what was read of it, whatever the client says of the field.
+        fields = [field for field in fields if field[0].lower() != "content-length"]
         fields += [("X-Forwarded-For", peer)] if peer else []
         fields += [("Via", ", ".join([*head.values("via"), "1.1 ratelite"]))]
         if body.length is None:
             fields.append(("Transfer-Encoding", "chunked"))
+        elif body.length or head.values("content-length"):
+            fields.append(("Content-Length", str(body.length)))
         return httpcore.Request(
             head.method,
             httpcore.URL(**self._origin, target=(target.path + target.query).encode()),
