@@ -15,6 +15,8 @@ _REQUEST_LINE = re.compile(rf"({_TOKEN}) ([!-~]+) HTTP/([0-9])\.([0-9])")
 _FIELD = re.compile(
     rf"({_TOKEN}):[ \t]*((?:[!-~\x80-\xff](?:[ \t!-~\x80-\xff]*[!-~\x80-\xff])?)?)[ \t]*"
 )
+#: RFC 3986, section 3.2, without user information.
+_HOST = re.compile(r"(?:\[[0-9A-Za-z.:]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)([^#]*)")
 
 
@@ -113,9 +115,11 @@ def _check_target(head: Head) -> None:
         or (head.target == "*" and head.method == "OPTIONS")
     ):
         raise Malformed("the request target is malformed")
-    hosts = len(head.values("host"))
-    if hosts > 1 or (hosts == 0 and head.version >= (1, 1)):
+    hosts = head.values("host")
+    if len(hosts) > 1 or (not hosts and head.version >= (1, 1)):
         raise Malformed("a request has one Host field")
+    if not all(_HOST.fullmatch(host) for host in hosts):
+        raise Malformed("the Host field is malformed")
 
 
 def _check_framing(head: Head) -> None:
