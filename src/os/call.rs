@@ -14,13 +14,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Fails with [`Code::Fork`] in a process that was forked behind the handlers' back, and with
-    /// [`Code::Busy`] when the process's first call is made by two threads and the other hangs.
+    /// Fails with [`Code::Fork`] in a process that was forked behind the handlers' back, and as
+    /// [`fork::set_up`] at the process's first call.
     pub(crate) fn enter(deadline: &Deadline) -> Result<Self> {
         let signals = (!cfg!(feature = "test-undefended")).then(HeldBack::begin);
-        if !fork::set_up(deadline) {
-            return Err(Error::new(Code::Busy, "another thread is still loading the library"));
-        }
+        fork::set_up(deadline)?;
         if !fork_mark::is_set() {
             return Err(Error::new(
                 Code::Fork,

@@ -18,6 +18,7 @@ use super::mutex::{Guard, Mutex};
 use super::signals::HeldBack;
 use super::{fork_mark, parked, vfs};
 use crate::deadline::Deadline;
+use crate::error::{Code, Error, Result};
 
 /// Who owns connections.
 pub(crate) trait AcrossFork: Sync {
@@ -117,21 +118,29 @@ extern "C" fn register_handlers() {
     }
 }
 
-/// Puts everything in place at the process's first call. False when another thread has been at it
-/// until the deadline.
-pub(super) fn set_up(deadline: &Deadline) -> bool {
+/// Puts everything in place at the process's first call. Fails with [`Code::Busy`] when another
+/// thread has been at it until the deadline, and with [`Code::NoMemory`].
+pub(super) fn set_up(deadline: &Deadline) -> Result<()> {
     if is_ready() {
-        return true;
+        return Ok(());
     }
-    let Some(_setting_up) = SETTING_UP.lock(deadline) else { return false };
+    let Some(_setting_up) = SETTING_UP.lock(deadline) else {
+        return Err(Error::new(Code::Busy, "another thread is still loading the library"));
+    };
     if !is_ready() {
         register_handlers();
         // Again, for a child of clone(): it inherited no store, so it may begin.
         fork_mark::set();
-        vfs::install();
+        // Never without them: two copies of SQLite would not see each other's locks.
+        if !vfs::install() {
+            return Err(Error::new(
+                Code::NoMemory,
+                "SQLite has no memory to begin with; free some",
+            ));
+        }
         READY.store(true, Ordering::Release);
     }
-    true
+    Ok(())
 }
 
 extern "C" fn prepare() {

@@ -15,17 +15,20 @@ use rusqlite::ffi;
 use super::lock::{self, LockKind};
 use super::parked;
 
-/// Puts the overrides in place. The caller sees to it that this runs once, before any connection.
-pub(super) fn install() {
+/// Puts the overrides in place. The caller sees to it that this succeeds once, before any
+/// connection. False when SQLite has no memory to begin with.
+pub(super) fn install() -> bool {
     if cfg!(feature = "test-undefended") {
-        return;
+        return true;
     }
     // SAFETY: NULL asks for the default VFS, which SQLite registers itself, never frees and, before
     // the first connection, nobody else uses; its xSetSystemCall is the documented way to replace
     // these calls, and each replacement has the signature that SQLite calls it by.
     unsafe {
         let vfs = ffi::sqlite3_vfs_find(std::ptr::null());
-        let Some(set_system_call) = vfs.as_ref().and_then(|vfs| vfs.xSetSystemCall) else { return };
+        let Some(set_system_call) = vfs.as_ref().and_then(|vfs| vfs.xSetSystemCall) else {
+            return false;
+        };
         (*vfs).xSleep = Some(sleep);
         let replacements: [(&CStr, ffi::sqlite3_syscall_ptr); 7] = [
             (c"open", Some(std::mem::transmute::<OpenFn, unsafe extern "C" fn()>(open))),
@@ -41,6 +44,7 @@ pub(super) fn install() {
             set_system_call(vfs, name.as_ptr(), replacement);
         }
     }
+    true
 }
 
 thread_local! {
