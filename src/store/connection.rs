@@ -73,6 +73,9 @@ impl Drop for OpenMark {
     }
 }
 
+/// A failure, and the file that it happened on.
+type FailureOn = (Failure, Option<FileId>);
+
 impl SharedConnection {
     pub(super) fn to_file(path: PathBuf, settings: Settings) -> Self {
         Self::new(Place::File(path), settings, None)
@@ -142,13 +145,11 @@ impl SharedConnection {
         }
     }
 
-    /// A failure comes with the file that it happened on.
-    #[allow(clippy::type_complexity)]
     fn try_once<T>(
         &self,
         deadline: &Deadline,
         attempt: &mut impl FnMut(&Connection, &Meta) -> std::result::Result<T, Failure>,
-    ) -> Result<std::result::Result<T, (Failure, Option<FileId>)>> {
+    ) -> Result<std::result::Result<T, FailureOn>> {
         let mut state = self.lock(deadline)?;
         vfs::forget_error();
         let outcome = match self.opened(&mut state, deadline) {

@@ -56,15 +56,18 @@ impl Failure {
 
     /// Whether the connection may be left in a state that only opening it anew mends.
     pub(super) fn breaks_connection(&self) -> bool {
-        let Self::Sqlite(error) = self else { return false };
-        matches!(
-            primary_code(error),
-            ffi::SQLITE_IOERR
-                | ffi::SQLITE_CORRUPT
-                | ffi::SQLITE_NOTADB
-                | ffi::SQLITE_READONLY
-                | ffi::SQLITE_CANTOPEN
-        )
+        match self {
+            Self::Own(_) | Self::Damaged(_) => false,
+            Self::Replaced(_) => true,
+            Self::Sqlite(error) => matches!(
+                primary_code(error),
+                ffi::SQLITE_IOERR
+                    | ffi::SQLITE_CORRUPT
+                    | ffi::SQLITE_NOTADB
+                    | ffi::SQLITE_READONLY
+                    | ffi::SQLITE_CANTOPEN
+            ),
+        }
     }
 
     /// In words, for the store of this name.
