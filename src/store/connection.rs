@@ -73,6 +73,11 @@ impl Drop for OpenMark {
     }
 }
 
+/// How often a call opens the file anew after a failure of reading or writing it. While somebody
+/// moves three files away one by one, a database meets another's log and fails in many ways; one
+/// that is damaged fails each time. Nothing was committed, so nothing is counted twice.
+const REOPENS: u32 = 2;
+
 /// A failure, and the file that it happened on.
 type FailureOn = (Failure, Option<FileId>);
 
@@ -129,12 +134,17 @@ impl SharedConnection {
         mut attempt: impl FnMut(&Connection, &Meta) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
         let _call = Call::enter(deadline)?;
+        let mut reopens_left = REOPENS;
         loop {
             let (failure, file) = match self.try_once(deadline, &mut attempt)? {
                 Ok(value) => return Ok(value),
                 Err(failed) => failed,
             };
             if failure.is_busy() && deadline.pause() {
+                continue;
+            }
+            if failure.breaks_connection() && reopens_left > 0 && deadline.pause() {
+                reopens_left -= 1;
                 continue;
             }
             if failure.is_damaged_file() && std::mem::take(&mut recover) {
