@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rusqlite::Connection;
 
-use super::checkpoint;
 use super::failure::Failure;
 use super::first_open::{self, Standing};
 use super::meta::{Meta, Settings};
 use super::watched_file::{Found, WatchedFile};
+use super::{blank, checkpoint, files};
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result, quoted};
 use crate::os::anchor::Anchor;
@@ -87,7 +87,7 @@ impl SharedConnection {
     }
 
     pub(super) fn in_memory(settings: Settings) -> Result<Self> {
-        let opened = first_open::in_memory(&settings).and_then(|connection| {
+        let opened = blank::in_memory(&settings).and_then(|connection| {
             let meta = Meta::read(&connection)?;
             Ok(Open { connection, meta, file: None })
         });
@@ -199,8 +199,7 @@ impl SharedConnection {
             state.anchor = None;
             state.close_file();
         }
-        first_open::set_aside(path, damaged, deadline)
-            .map_err(|failure| failure.describe(self.name()))
+        files::set_aside(path, damaged, deadline).map_err(|failure| failure.describe(self.name()))
     }
 
     /// The state, once no fork is waiting for it.
@@ -267,7 +266,7 @@ impl SharedConnection {
                 state.save_log();
                 Ok(())
             }
-            Found::DatabaseReplaced => first_open::remove_log_of_replaced(path, deadline),
+            Found::DatabaseReplaced => files::remove_log_of_replaced(path, deadline),
             Found::Another => Ok(()),
         };
         state.anchor = None;

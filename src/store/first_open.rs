@@ -8,21 +8,20 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::checkpoint;
+use super::blank::{configure, make_tables};
 use super::failure::Failure;
+use super::files::{create, foreign_journal, has_journal, refuse_remote};
 use super::meta::{self, Meta, Settings};
-use super::schema;
-use super::transaction;
-use crate::clock;
+use super::patience::patiently;
+use super::refusal::{open_error, refusal};
+use super::{checkpoint, schema, transaction};
 use crate::deadline::Deadline;
-use crate::error::{Code, Error, Result, quoted};
-use crate::os::create::{DirectoryLock, NewFile};
+use crate::error::{Code, Result, quoted};
+use crate::os::fork;
 use crate::os::stat::{self, FileFacts, FileId};
 use crate::os::store_file::StoreFile;
-use crate::os::{fork, parked};
 
 /// SQLite's file header: 100 bytes, the magic first, two numbers of ours.
 const HEADER: usize = 100;
@@ -182,181 +181,6 @@ fn number(header: &[u8], at: std::ops::Range<usize>) -> i64 {
     header[at].iter().fold(0, |number, byte| number << 8 | i64::from(*byte))
 }
 
-fn create(
-    path: &Path,
-    settings: &Settings,
-    deadline: &Deadline,
-) -> std::result::Result<(), Failure> {
-    refuse_remote(directory_of(path), path)?;
-    let failed = |error: io::Error| open_error(path, &error, "cannot create it");
-    // Written and synced before the lock: others wait for no disk.
-    let image = empty_store(settings)?;
-    let new = NewFile::write(path, &image, settings.file_mode).map_err(failed)?;
-    let _only_here = patiently(deadline, || lock_directory(path))?;
-    if stat::lstat(path).is_ok() {
-        // Another process was faster; the caller looks at what it made.
-        return Ok(());
-    }
-    if has_journal(path) {
-        return Err(foreign_journal(path).into());
-    }
-    // A log whose database was deleted alone: SQLite would replay it into the new database. Under
-    // the lock it cannot be the log of somebody's new one.
-    move_log_aside(path)?;
-    // False: somebody who knows of no such lock was faster.
-    let _named = new.give_name(path).map_err(failed)?;
-    Ok(())
-}
-
-/// Removes the log that this process has open, after its database was replaced: SQLite would replay
-/// it into the new one, a backup say, and so undo the restoration.
-pub(super) fn remove_log_of_replaced(
-    path: &Path,
-    deadline: &Deadline,
-) -> std::result::Result<(), Failure> {
-    let _only_here = patiently(deadline, || lock_directory(path))?;
-    // Others may have begun the new database's own log meanwhile.
-    remove_log(path, parked::is_in_use)
-}
-
-/// Removes -wal and -shm of these files. The caller holds the directory's lock.
-fn remove_log(path: &Path, wanted: impl Fn(FileId) -> bool) -> std::result::Result<(), Failure> {
-    for log in ["-wal", "-shm"].map(|suffix| stat::beside(path, suffix)) {
-        if !stat::lstat(&log).is_ok_and(|facts| wanted(facts.id)) {
-            continue;
-        }
-        match std::fs::remove_file(&log) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(open_error(path, &error, "cannot remove its old log").into());
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn lock_directory(path: &Path) -> std::result::Result<DirectoryLock, Failure> {
-    let lock = DirectoryLock::try_take(directory_of(path))
-        .map_err(|error| open_error(path, &error, "its directory"))?;
-    lock.ok_or_else(|| {
-        let message = "others kept its directory locked; is a program using flock on it?";
-        refusal(path, Code::Busy, message).into()
-    })
-}
-
-fn directory_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("/"))
-}
-
-/// A log whose database has gone is useless to us, but perhaps not ours.
-fn move_log_aside(path: &Path) -> std::result::Result<(), Failure> {
-    remove_log(path, parked::is_in_use)?;
-    let aside = free_name(path, "orphan");
-    for suffix in ["-wal", "-shm"] {
-        rename_if_there(path, suffix, &aside)?;
-    }
-    Ok(())
-}
-
-/// `<path>.<what>-<milliseconds since the epoch>`, of which nothing stands there yet.
-fn free_name(path: &Path, what: &str) -> PathBuf {
-    let mut time = clock::now().map_or(0, |now| now.millis());
-    loop {
-        let name = stat::beside(path, &format!(".{what}-{time}"));
-        if ["", "-wal", "-shm"]
-            .iter()
-            .all(|suffix| stat::lstat(&stat::beside(&name, suffix)).is_err())
-        {
-            return name;
-        }
-        time += 1;
-    }
-}
-
-fn rename_if_there(path: &Path, suffix: &str, aside: &Path) -> std::result::Result<(), Failure> {
-    match std::fs::rename(stat::beside(path, suffix), stat::beside(aside, suffix)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(open_error(path, &error, "cannot move it aside").into())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Whether a rollback journal stands beside the database.
-fn has_journal(path: &Path) -> bool {
-    stat::lstat(&stat::beside(path, "-journal")).is_ok_and(|facts| facts.size > 0)
-}
-
-fn foreign_journal(path: &Path) -> Error {
-    refusal(
-        path,
-        Code::NotStore,
-        "another program's rollback journal (-journal) stands beside it, which SQLite would play \
-         into it; move that away, to its own database if that is still there",
-    )
-}
-
-/// Moves a damaged store of ours out of the way, with its log: to `<path>.corrupt-<time>`. Does
-/// nothing if another file stands there by now, since then somebody else has done it.
-pub(super) fn set_aside(
-    path: &Path,
-    damaged: FileId,
-    deadline: &Deadline,
-) -> std::result::Result<(), Failure> {
-    let _only_here = patiently(deadline, || lock_directory(path))?;
-    match stat::lstat(path) {
-        Ok(facts) if facts.id == damaged => {}
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(open_error(path, &error, "cannot move it aside").into());
-        }
-        _ => return Ok(()),
-    }
-    let aside = free_name(path, "corrupt");
-    // The database first: who finds none waits for this lock before making a new one.
-    for suffix in ["", "-wal", "-shm"] {
-        rename_if_there(path, suffix, &aside)?;
-    }
-    Ok(())
-}
-
-fn refuse_remote(existing: &Path, path: &Path) -> Result<()> {
-    match stat::remote_filesystem(existing) {
-        Ok(None) => Ok(()),
-        Ok(Some(name)) => Err(refusal(
-            path,
-            Code::Invalid,
-            &format!("it is on {name}, where locks do not reach every process; use a local disk"),
-        )),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(open_error(path, &error, "")),
-    }
-}
-
-/// The bytes of a complete store with no counters, already in WAL mode: so the file is ours and
-/// whole from its first moment, and rollback mode never happens.
-fn empty_store(settings: &Settings) -> std::result::Result<Vec<u8>, Failure> {
-    let mut connection = in_memory(settings)?;
-    let mut image = connection.serialize("main")?.to_vec();
-    // The header's write and read version: 2 is WAL.
-    if let Some(versions) = image.get_mut(18..20) {
-        versions.fill(2);
-    }
-    connection.close().map_err(|(_, error)| error)?;
-    Ok(image)
-}
-
-/// A store that lives in this process's memory.
-pub(super) fn in_memory(settings: &Settings) -> std::result::Result<Connection, Failure> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_MEMORY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(":memory:", flags)?;
-    configure(&mut connection)?;
-    transaction::write_unchecked(&connection, |connection| make_tables(connection, settings))?;
-    Ok(connection)
-}
-
 /// Opens the file with SQLite. Each step is tried again while others are in the way, but not while
 /// a fork waits for this store: then the whole opening is tried again after the fork.
 pub(super) fn connect(
@@ -398,37 +222,6 @@ pub(super) fn connect(
     Ok((connection, agreed))
 }
 
-fn patiently<T>(
-    deadline: &Deadline,
-    mut step: impl FnMut() -> std::result::Result<T, Failure>,
-) -> std::result::Result<T, Failure> {
-    loop {
-        match step() {
-            Err(failure) if failure.is_busy() && !fork::is_under_way() && deadline.pause() => {}
-            other => return other,
-        }
-    }
-}
-
-fn configure(connection: &mut Connection) -> std::result::Result<(), Failure> {
-    // Waiting is ours: SQLite's own lets one process win and the others starve.
-    connection.busy_timeout(std::time::Duration::ZERO)?;
-    connection.set_prepared_statement_cache_capacity(32);
-    // What somebody else put into the file must not run here.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    // NORMAL: a killed process loses nothing, a power cut at most the last moments.
-    // secure_delete: a pruned key does not linger in free pages.
-    connection.execute_batch(
-        "PRAGMA synchronous = NORMAL;
-         PRAGMA secure_delete = ON;
-         PRAGMA temp_store = MEMORY;
-         PRAGMA cell_size_check = ON;",
-    )?;
-    Ok(())
-}
-
 /// Somebody made an empty file (or this filesystem can do no better): fills it in rollback mode,
 /// under SQLite's write lock, so that its header is ours as soon as it is not empty.
 fn fill_empty_file(
@@ -449,34 +242,6 @@ fn fill_empty_file(
     })
 }
 
-fn make_tables(connection: &Connection, settings: &Settings) -> std::result::Result<(), Failure> {
-    connection.execute_batch(schema::SCHEMA)?;
-    connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", schema::FORMAT)?;
-    Meta::write(connection, settings)
-}
-
 fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> rusqlite::Result<T> {
     connection.pragma_query_value(None, name, |row| row.get(0))
-}
-
-fn refusal(path: &Path, code: Code, why: &str) -> Error {
-    Error::new(code, format!("cannot use {} as a store: {why}", quoted(path)))
-}
-
-fn open_error(path: &Path, error: &io::Error, hint: &str) -> Error {
-    let (code, cure) = match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
-            (Code::Permission, "it and its directory must be readable and writable for this user")
-        }
-        Some(libc::EMFILE | libc::ENFILE) => {
-            (Code::DescriptorsExhausted, "raise the limit of open files (ulimit -n)")
-        }
-        Some(libc::ENOSPC | libc::EDQUOT) => (Code::Full, "free space on its disk"),
-        Some(libc::ENOMEM) => (Code::NoMemory, "free memory"),
-        Some(libc::ENOENT | libc::ENOTDIR) => (Code::Io, "its directory has gone: create it"),
-        _ => (Code::Io, "check the disk"),
-    };
-    let hint = if hint.is_empty() { String::new() } else { format!("{hint}: ") };
-    Error::new(code, format!("cannot open store {}: {hint}{error}; {cure}", quoted(path)))
 }

@@ -1,12 +1,16 @@
 //! Where counters live.
 
+mod blank;
 mod checkpoint;
 mod connection;
 mod counters;
 mod failure;
+mod files;
 mod first_open;
 mod meta;
+mod patience;
 mod prune;
+mod refusal;
 mod registry;
 mod reset;
 mod schema;
