@@ -18,6 +18,8 @@ impl Call {
     /// [`fork::set_up`] at the process's first call.
     pub(crate) fn enter(deadline: &Deadline) -> Result<Self> {
         let signals = (!cfg!(feature = "test-undefended")).then(HeldBack::begin);
+        // Before any lock is taken, the setting up's included: a crash handler may fork anywhere.
+        let inside = Inside::enter();
         fork::set_up(deadline)?;
         if !fork_mark::is_set() {
             return Err(Error::new(
@@ -26,7 +28,7 @@ impl Call {
                  be used; make it with fork(), or open the store after exec",
             ));
         }
-        Ok(Self { _inside: Inside::enter(), _signals: signals })
+        Ok(Self { _inside: inside, _signals: signals })
     }
 }
 

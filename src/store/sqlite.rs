@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::judge::{Answer, Question, judge};
 use crate::key::{SecretCheck, StoredKey};
 use crate::options::Options;
+use crate::os::call::Call;
 use crate::os::lock::{self, LockKind};
 use crate::os::parked;
 use crate::outcome::Outcome;
@@ -242,6 +243,7 @@ impl Store for SqliteStore {
     }
 
     fn info(&self) -> Result<Info> {
+        let _call = Call::enter(&self.patience())?;
         let format = self.read(&self.patience(), meta::format)?;
         let bytes = |suffix: &str| {
             self.shared.path().map_or(0, |path| {
