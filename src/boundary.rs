@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::{Code, Error, Result};
 
 thread_local! {
-    static LAST_ERROR: RefCell<CString> = RefCell::default();
+    static LAST_ERROR: RefCell<Option<CString>> = const { RefCell::new(None) };
     static PANIC_TEXT: RefCell<Option<String>> = const { RefCell::new(None) };
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
@@ -96,11 +96,8 @@ fn keep_panics_off_stderr() {
 }
 
 fn remember(error: Option<&Error>) {
-    let text = match error {
-        None => CString::default(),
-        // Messages have no NUL; if one ever had, the rest of it would still be worth reading.
-        Some(error) => CString::new(error.to_string().replace('\0', "\\0")).unwrap_or_default(),
-    };
+    // Messages have no NUL; if one ever had, the rest of it would still be worth reading.
+    let text = error.and_then(|error| CString::new(error.to_string().replace('\0', "\\0")).ok());
     // While the thread ends, or in a crash handler inside a call, there is no place for the text:
     // the code is enough then.
     let _ = LAST_ERROR.try_with(|last| last.try_borrow_mut().map(|mut last| *last = text));
@@ -109,7 +106,9 @@ fn remember(error: Option<&Error>) {
 /// The text of this thread's last failed call; empty if that one succeeded.
 pub(crate) fn last_error() -> *const c_char {
     LAST_ERROR
-        .try_with(|last| last.try_borrow().map_or(c"".as_ptr(), |last| last.as_ptr()))
+        .try_with(|last| last.try_borrow().ok()?.as_ref().map(|text| text.as_ptr()))
+        .ok()
+        .flatten()
         .unwrap_or(c"".as_ptr())
 }
 

@@ -1,4 +1,5 @@
-//! What keeps a store's WAL alive while its connection is closed.
+//! A process's own two descriptors of a store, beside SQLite's: they keep the WAL alive while the
+//! connection is closed, and tell who is writing.
 //!
 //! Invariant: an anchor holds what an idle reader holds, a shared lock on the database's SHARED
 //! range and one on the "deadman switch" byte of -shm, on two open file descriptions of its own.
@@ -15,6 +16,10 @@ use super::store_file::StoreFile;
 const SHARED_RANGE: (i64, i64) = (0x4000_0002, 510);
 /// UNIX_SHM_DMS of SQLite's unix VFS: after the 8 lock bytes at (22 + 8) * 4.
 const DEADMAN_SWITCH: (i64, i64) = (128, 1);
+/// WAL_WRITE_LOCK of SQLite's write-ahead log: the first of the lock bytes of -shm.
+const WRITE_LOCK: (i64, i64) = (120, 1);
+/// A byte of -shm that SQLite neither locks nor reads.
+const LINE: (i64, i64) = (132, 1);
 
 pub(crate) struct Anchor {
     database: StoreFile,
@@ -33,6 +38,26 @@ impl Anchor {
             && lock::try_share(fd, SHARED_RANGE.0, SHARED_RANGE.1)
             && lock::try_share(anchor.wal_index.fd(), DEADMAN_SWITCH.0, DEADMAN_SWITCH.1);
         holds.then_some(anchor)
+    }
+
+    /// Whether somebody is writing to the store.
+    pub(crate) fn sees_writer(&self) -> bool {
+        !lock::is_free(self.wal_index.fd(), WRITE_LOCK.0, WRITE_LOCK.1)
+    }
+
+    /// Whether another process stands in line.
+    pub(crate) fn line_is_taken(&self) -> bool {
+        !lock::is_free(self.wal_index.fd(), LINE.0, LINE.1)
+    }
+
+    /// Stands in line, for this process. False while another does.
+    pub(crate) fn stand_in_line(&self) -> bool {
+        lock::try_own(self.wal_index.fd(), LINE.0, LINE.1)
+    }
+
+    /// The end of [`Anchor::stand_in_line`].
+    pub(crate) fn leave_line(&self) {
+        lock::unlock(self.wal_index.fd(), LINE.0, LINE.1);
     }
 
     /// Whether it still holds the files that the path names.

@@ -6,9 +6,9 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::parked;
 use super::stat::c_path;
 use super::store_file::StoreFile;
+use super::{parked, signals};
 
 /// Keeps others from making or removing files of stores in a directory, until it is dropped.
 pub(crate) struct DirectoryLock {
@@ -58,7 +58,11 @@ impl NewFile {
             }
             Err(error) => return Err(error),
         };
-        new.file.write_all(content)?;
+        new.file.write_all(content).inspect_err(|error| {
+            if error.kind() == io::ErrorKind::FileTooLarge {
+                signals::note_file_size_error();
+            }
+        })?;
         new.file.set_permissions(Permissions::from_mode(mode))?;
         new.file.sync_all()?;
         Ok(new)

@@ -64,19 +64,40 @@ fn probe(fd: RawFd) -> Option<LockKind> {
 /// Takes a shared lock of the open file description on `length` bytes from `start`, without
 /// waiting. False when it cannot be had.
 pub(super) fn try_share(fd: RawFd, start: i64, length: i64) -> bool {
-    let mut wanted = range(libc::F_RDLCK as libc::c_short, start, length);
-    // SAFETY: F_OFD_SETLK reads the `flock` on this stack.
-    unsafe { libc::fcntl(fd, libc::F_OFD_SETLK, &raw mut wanted) == 0 }
+    set(fd, libc::F_RDLCK, start, length)
+}
+
+/// Takes an exclusive lock as [`try_share`] takes a shared one.
+pub(super) fn try_own(fd: RawFd, start: i64, length: i64) -> bool {
+    set(fd, libc::F_WRLCK, start, length)
+}
+
+/// Gives up a lock of the open file description.
+pub(super) fn unlock(fd: RawFd, start: i64, length: i64) {
+    set(fd, libc::F_UNLCK, start, length);
+}
+
+/// Whether nobody else holds an exclusive lock there. If the kernel does not answer, whoever tries
+/// will see.
+pub(super) fn is_free(fd: RawFd, start: i64, length: i64) -> bool {
+    let mut question = range(libc::F_RDLCK as libc::c_short, start, length);
+    // SAFETY: F_OFD_GETLK reads and writes the `flock` on this stack.
+    let is_answered = unsafe { libc::fcntl(fd, libc::F_OFD_GETLK, &raw mut question) } == 0;
+    !is_answered || libc::c_int::from(question.l_type) == libc::F_UNLCK
 }
 
 /// Gives up every lock of the open file description behind `fd`. With POSIX locks it does nothing:
 /// that would drop the host's locks too, and SQLite has given up its own.
 pub(super) fn unlock_all(fd: RawFd) {
     if kind(fd) == LockKind::OpenFileDescription {
-        let mut all = range(libc::F_UNLCK as libc::c_short, 0, 0);
-        // SAFETY: F_OFD_SETLK reads the `flock` on this stack.
-        unsafe { libc::fcntl(fd, libc::F_OFD_SETLK, &raw mut all) };
+        set(fd, libc::F_UNLCK, 0, 0);
     }
+}
+
+fn set(fd: RawFd, kind: libc::c_int, start: i64, length: i64) -> bool {
+    let mut wanted = range(kind as libc::c_short, start, length);
+    // SAFETY: F_OFD_SETLK reads the `flock` on this stack.
+    unsafe { libc::fcntl(fd, libc::F_OFD_SETLK, &raw mut wanted) == 0 }
 }
 
 fn range(kind: libc::c_short, start: i64, length: i64) -> libc::flock {

@@ -14,6 +14,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod anchor;
+pub(crate) mod batch;
 pub(crate) mod call;
 pub(crate) mod create;
 pub(crate) mod fork;

@@ -8,6 +8,7 @@
 //! * A SIGXFSZ that our own write raised is taken back before the mask is restored, else the host
 //!   dies of it on the way out. One that was pending before stays: it is the host's.
 
+use std::cell::Cell;
 use std::mem::MaybeUninit;
 
 const NEVER_HELD_BACK: [libc::c_int; 7] = [
@@ -19,6 +20,15 @@ const NEVER_HELD_BACK: [libc::c_int; 7] = [
     libc::SIGSYS,
     libc::SIGABRT,
 ];
+
+thread_local! {
+    static FILE_SIZE_ERROR: Cell<bool> = const { Cell::new(false) };
+}
+
+/// To be called when a write of ours failed with EFBIG: with that comes a SIGXFSZ.
+pub(super) fn note_file_size_error() {
+    FILE_SIZE_ERROR.set(true);
+}
 
 /// Signals stay held back until this is dropped. Not `Send`: the mask belongs to the thread.
 pub(super) struct HeldBack {
@@ -61,7 +71,9 @@ impl HeldBack {
 
 impl Drop for HeldBack {
     fn drop(&mut self) {
-        if !self.file_size_signal_was_pending && is_pending(libc::SIGXFSZ) {
+        // Asked only then: a system call is 2 % of a hit.
+        let may_be_ours = FILE_SIZE_ERROR.take() && !self.file_size_signal_was_pending;
+        if may_be_ours && is_pending(libc::SIGXFSZ) {
             consume(libc::SIGXFSZ);
         }
         let mut ours = 0;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rusqlite::ffi;
 
 use super::lock::{self, LockKind};
-use super::parked;
+use super::{batch, parked, signals};
 
 /// Puts the overrides in place. The caller sees to it that this succeeds once, before any
 /// connection. False when SQLite has no memory to begin with.
@@ -87,29 +87,29 @@ unsafe extern "C" fn close(fd: c_int) -> c_int {
 }
 
 unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
-    let command = match command {
-        libc::F_SETLK | libc::F_SETLKW | libc::F_GETLK => {
-            if !parked::note_locking(fd) {
-                set_errno(libc::EBADF);
-                return -1;
-            }
-            match lock::kind(fd) {
-                LockKind::Posix => command,
-                LockKind::OpenFileDescription => {
-                    // SAFETY: with these commands SQLite's third argument points to its `flock`.
-                    unsafe { (*(argument as *mut libc::flock)).l_pid = 0 };
-                    match command {
-                        libc::F_SETLK => libc::F_OFD_SETLK,
-                        libc::F_SETLKW => libc::F_OFD_SETLKW,
-                        _ => libc::F_OFD_GETLK,
-                    }
-                }
-            }
-        }
-        other => other,
+    // SAFETY: SQLite's own arguments, whose meaning the command below does not change.
+    let call = |command| unsafe { libc::fcntl(fd, command, argument) };
+    let of_the_description = match command {
+        libc::F_SETLK => libc::F_OFD_SETLK,
+        libc::F_SETLKW => libc::F_OFD_SETLKW,
+        libc::F_GETLK => libc::F_OFD_GETLK,
+        other => return call(other),
     };
-    // SAFETY: SQLite's own arguments, whose meaning the command does not change.
-    unsafe { libc::fcntl(fd, command, argument) }
+    if !parked::note_locking(fd) {
+        set_errno(libc::EBADF);
+        return -1;
+    }
+    if lock::kind(fd) == LockKind::Posix {
+        return call(command);
+    }
+    // SAFETY: with these commands SQLite's third argument points to its `flock`.
+    unsafe { (*(argument as *mut libc::flock)).l_pid = 0 };
+    if command != libc::F_SETLK {
+        return call(of_the_description);
+    }
+    // SAFETY: as above; a copy, since the call itself reads and writes it.
+    let request = unsafe { *(argument as *const libc::flock) };
+    batch::lock(fd, &request, || call(of_the_description))
 }
 
 type ReadFn = unsafe extern "C" fn(c_int, *mut c_void, usize, i64) -> isize;
@@ -132,9 +132,12 @@ unsafe extern "C" fn pread(fd: c_int, buffer: *mut c_void, count: usize, offset:
 
 unsafe extern "C" fn pwrite(fd: c_int, buffer: *const c_void, count: usize, offset: i64) -> isize {
     // SAFETY: SQLite's own arguments.
-    let put = unsafe { libc::pwrite64(fd, buffer, count, offset) };
+    let put = unsafe { batch::write(fd, buffer, count, offset) };
     if put < 0 {
         LAST_ERROR.set(errno());
+        if errno() == libc::EFBIG {
+            signals::note_file_size_error();
+        }
     }
     put
 }
@@ -153,7 +156,7 @@ fn errno() -> c_int {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
-fn set_errno(code: c_int) {
+pub(super) fn set_errno(code: c_int) {
     // SAFETY: the address of this thread's errno is always valid.
     unsafe { *libc::__errno_location() = code };
 }

@@ -28,6 +28,7 @@ pub(super) fn in_memory(settings: &Settings) -> Result<Connection, Failure> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(":memory:", flags)?;
     configure(&mut connection)?;
+    connection.pragma_update(None, "page_size", schema::PAGE_BYTES)?;
     transaction::write_unchecked(&connection, |connection| make_tables(connection, settings))?;
     Ok(connection)
 }

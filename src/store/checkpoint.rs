@@ -14,36 +14,41 @@ use rusqlite::wal::CheckpointMode;
 
 use super::failure::Failure;
 use crate::deadline::Deadline;
-use crate::os::fork;
+use crate::os::{batch, fork};
 
-/// Each time the log has grown by so many pages (4 MiB), the hit that made it so moves it.
-const MOVE_EVERY_PAGES: i32 = 1_000;
+/// Each time the log has grown by so much, the hit that made it so moves it.
+const MOVE_EVERY_BYTES: i32 = 8 << 20;
 
-/// From this length on (16 MiB), hits try to make it begin anew.
-const BEGIN_ANEW_PAGES: i32 = 4 * MOVE_EVERY_PAGES;
+/// From this length on, hits try to make it begin anew.
+const BEGIN_ANEW_BYTES: i32 = 16 << 20;
 
-/// From this length on (20 MiB), hits wait until it begins anew, but not for a reader's sake, and
-/// no longer than [`LONGEST_WAIT`].
-const WAIT_PAGES: i32 = 5 * MOVE_EVERY_PAGES;
+/// From this length on, hits wait until it begins anew, but not for a reader's sake, and no longer
+/// than [`LONGEST_WAIT`].
+const WAIT_BYTES: i32 = 20 << 20;
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// More than the pages of one hit, so that just one hit or two see a multiple being passed.
 const PAGES_OF_A_HIT: i32 = 8;
 
 /// Where a log is cut to when it begins anew, if a long reader had made it longer.
-const KEPT_BYTES: i64 = 4 << 20;
+const KEPT_BYTES: i64 = 8 << 20;
 
 /// Lets this connection's commits see to the log. A log that cannot be moved is never the hit's
 /// failure, since the hit is committed: it is tried again by the next one.
 pub(super) fn by_hits(connection: &mut Connection) -> Result<(), Failure> {
     connection.pragma_update(None, "journal_size_limit", KEPT_BYTES)?;
+    // SQLite knows it once it has read the file.
+    let page_bytes: i32 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    let [move_every, begin_anew_from, wait_from] =
+        [MOVE_EVERY_BYTES, BEGIN_ANEW_BYTES, WAIT_BYTES].map(|bytes| bytes / page_bytes);
     let mut moved_until = 0;
     connection.wal_hook(Some(move |wal: &mut Wal, pages| {
-        if pages >= MOVE_EVERY_PAGES && pages % MOVE_EVERY_PAGES < PAGES_OF_A_HIT {
+        batch::finish();
+        if pages >= move_every && pages % move_every < PAGES_OF_A_HIT {
             let _ = wal.checkpoint_v2(CheckpointMode::PASSIVE);
         }
-        if pages >= BEGIN_ANEW_PAGES {
-            let patience = if pages >= WAIT_PAGES { LONGEST_WAIT } else { Duration::ZERO };
+        if pages >= begin_anew_from {
+            let patience = if pages >= wait_from { LONGEST_WAIT } else { Duration::ZERO };
             begin_anew(wal, &mut moved_until, &Deadline::after(patience));
         }
         Ok(())

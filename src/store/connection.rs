@@ -4,16 +4,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use rusqlite::Connection;
+use std::time::Instant;
 
 use super::failure::Failure;
 use super::first_open::{self, Standing};
 use super::meta::{Meta, Settings};
+use super::session::Session;
+use super::turn::{Turn, Waiting};
 use super::watched_file::{Found, WatchedFile};
 use super::{blank, checkpoint, files};
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result, quoted};
+use crate::key::SecretCheck;
 use crate::os::anchor::Anchor;
 use crate::os::call::Call;
 use crate::os::fork;
@@ -25,8 +27,8 @@ pub(super) struct SharedConnection {
     place: Place,
     name: String,
     state: Arc<Mutex<State>>,
-    /// The file that the connection is open on, for those who must not wait for it.
-    open_on: Arc<Mutex<Option<FileId>>>,
+    /// What the connection is open on, for those who must not wait for it.
+    open_on: Arc<Mutex<Option<OpenOn>>>,
     /// How many limiters use it; changed under the registry's lock.
     handles: AtomicUsize,
     /// Whether the next use is to see if the file was replaced, however short ago the last look.
@@ -45,24 +47,29 @@ pub(super) struct State {
     settings: Settings,
     open: Option<Open>,
     anchor: Option<Anchor>,
+    turn: Turn,
     /// The file that was opened last, whether it could be used or not; an empty one only if it
     /// could.
     last_opened: Option<FileId>,
 }
 
 struct Open {
-    connection: Connection,
-    meta: Meta,
+    session: Session,
     /// `None` for a store in memory.
     file: Option<(WatchedFile, OpenMark)>,
 }
 
-/// Keeps [`SharedConnection::is_open_on`] true.
-struct OpenMark(Arc<Mutex<Option<FileId>>>);
+struct OpenOn {
+    id: FileId,
+    meta: Meta,
+}
+
+/// Keeps [`SharedConnection::open_on`] true.
+struct OpenMark(Arc<Mutex<Option<OpenOn>>>);
 
 impl OpenMark {
-    fn set(place: &Arc<Mutex<Option<FileId>>>, id: FileId) -> Self {
-        *place.lock_unbounded() = Some(id);
+    fn set(place: &Arc<Mutex<Option<OpenOn>>>, open_on: OpenOn) -> Self {
+        *place.lock_unbounded() = Some(open_on);
         Self(Arc::clone(place))
     }
 }
@@ -89,7 +96,7 @@ impl SharedConnection {
     pub(super) fn in_memory(settings: Settings) -> Result<Self> {
         let opened = blank::in_memory(&settings).and_then(|connection| {
             let meta = Meta::read(&connection)?;
-            Ok(Open { connection, meta, file: None })
+            Ok(Open { session: Session::new(connection, meta)?, file: None })
         });
         let open = opened.map_err(|failure| failure.describe(MEMORY))?;
         Ok(Self::new(Place::Memory, settings, Some(open)))
@@ -100,7 +107,8 @@ impl SharedConnection {
             Place::Memory => MEMORY.to_owned(),
             Place::File(path) => quoted(path),
         };
-        let state = State { settings, open, anchor: None, last_opened: None };
+        let state =
+            State { settings, open, anchor: None, turn: Turn::default(), last_opened: None };
         Self {
             place,
             name,
@@ -131,16 +139,18 @@ impl SharedConnection {
         &self,
         deadline: &Deadline,
         mut recover: bool,
-        mut attempt: impl FnMut(&Connection, &Meta) -> std::result::Result<T, Failure>,
+        mut attempt: impl FnMut(&Session) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
         let _call = Call::enter(deadline)?;
+        self.give_way(deadline)?;
         let mut reopens_left = REOPENS;
+        let mut waiting = None;
         loop {
             let (failure, file) = match self.try_once(deadline, &mut attempt)? {
                 Ok(value) => return Ok(value),
                 Err(failed) => failed,
             };
-            if failure.is_busy() && deadline.pause() {
+            if failure.is_busy() && self.wait_for_turn(deadline, &mut waiting) {
                 continue;
             }
             if failure.breaks_connection() && reopens_left > 0 && deadline.pause() {
@@ -155,21 +165,67 @@ impl SharedConnection {
         }
     }
 
+    /// Lets a process go first that has waited for long.
+    fn give_way(&self, deadline: &Deadline) -> Result<()> {
+        let mut begin = None;
+        loop {
+            let mut state = self.lock(deadline)?;
+            let State { turn, anchor, .. } = &mut *state;
+            let waits = match begin {
+                None => turn.is_anothers(anchor.as_ref()),
+                Some(begin) => turn.is_still_anothers(anchor.as_ref(), Instant::elapsed(&begin)),
+            };
+            drop(state);
+            begin.get_or_insert_with(Instant::now);
+            if !waits || !deadline.pause() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits until it is worth while to try again. False when the deadline has passed.
+    fn wait_for_turn(&self, deadline: &Deadline, waiting: &mut Option<Waiting>) -> bool {
+        let waiting = waiting.get_or_insert_with(Waiting::begin);
+        waiting.has_tried();
+        loop {
+            let Ok(mut state) = self.lock(deadline) else { return false };
+            let State { turn, anchor, .. } = &mut *state;
+            if deadline.remaining().is_zero() {
+                turn.is_over(anchor.as_ref());
+                return false;
+            }
+            let Some(anchor) = anchor else {
+                drop(state);
+                return deadline.pause();
+            };
+            if turn.has_come(anchor, waiting) {
+                return true;
+            }
+            drop(state);
+            deadline.pause();
+            waiting.has_paused();
+        }
+    }
+
     fn try_once<T>(
         &self,
         deadline: &Deadline,
-        attempt: &mut impl FnMut(&Connection, &Meta) -> std::result::Result<T, Failure>,
+        attempt: &mut impl FnMut(&Session) -> std::result::Result<T, Failure>,
     ) -> Result<std::result::Result<T, FailureOn>> {
         let mut state = self.lock(deadline)?;
         vfs::forget_error();
         let outcome = match self.opened(&mut state, deadline) {
-            Ok(open) => attempt(&open.connection, &open.meta),
+            Ok(open) => attempt(&open.session),
             Err(failure) => Err(failure),
         };
+        if !matches!(&outcome, Err(failure) if failure.is_busy()) {
+            let State { turn, anchor, .. } = &mut *state;
+            turn.is_over(anchor.as_ref());
+        }
         let file = state.last_opened;
         let outcome = outcome.map_err(|failure| (self.unless_replaced(failure, file), file));
         let is_broken = match (&state.open, &outcome) {
-            (Some(open), _) if !open.connection.is_autocommit() => true,
+            (Some(open), _) if !open.session.connection.is_autocommit() => true,
             (_, Err((failure, _))) => failure.breaks_connection(),
             _ => false,
         };
@@ -300,8 +356,9 @@ impl SharedConnection {
             return Err(Failure::Replaced(Error::new(Code::Busy, message)));
         }
         state.last_opened = Some(id);
-        let mark = OpenMark::set(&self.open_on, id);
-        state.open = Some(Open { connection, meta, file: Some((file, mark)) });
+        let mark = OpenMark::set(&self.open_on, OpenOn { id, meta: meta.clone() });
+        let session = Session::new(connection, meta)?;
+        state.open = Some(Open { session, file: Some((file, mark)) });
         if !state.anchor.as_ref().is_some_and(|anchor| anchor.fits(path)) {
             state.anchor = Anchor::take(path);
         }
@@ -310,7 +367,15 @@ impl SharedConnection {
 
     /// Whether the connection is open on this very file. Waits for nobody.
     pub(super) fn is_open_on(&self, id: FileId) -> bool {
-        *self.open_on.lock_unbounded() == Some(id)
+        self.open_on.lock_unbounded().as_ref().is_some_and(|open_on| open_on.id == id)
+    }
+
+    /// Whether the connection is open on this very file, and this secret is the file's. Waits for
+    /// nobody.
+    pub(super) fn is_ready(&self, id: FileId, secret_check: Option<&SecretCheck>) -> bool {
+        self.open_on.lock_unbounded().as_ref().is_some_and(|open_on| {
+            open_on.id == id && open_on.meta.require_secret(secret_check, self.name()).is_ok()
+        })
     }
 
     /// Whether the connection is open on a file. Waits for nobody.
@@ -375,7 +440,7 @@ impl State {
     /// Moves into the database what stands only in a log that has no name any more.
     fn save_log(&self) {
         if let Some(open) = &self.open {
-            checkpoint::now(&open.connection);
+            checkpoint::now(&open.session.connection);
         }
     }
 
@@ -386,8 +451,9 @@ impl State {
         }
     }
 
-    /// In a child of fork: the anchor's locks are the parent's.
+    /// In a child of fork: the anchor's locks are the parent's, and so is the place in line.
     pub(super) fn forget_parent(&mut self) {
+        self.turn = Turn::default();
         self.anchor = None;
     }
 }

@@ -5,9 +5,11 @@ use rusqlite::types::ValueRef;
 
 use super::failure::Failure;
 use super::schema;
+use crate::clock::When;
 use crate::error::{Code, Error};
-use crate::judge::Counter;
+use crate::judge::{Counter, Question, Verdict, judge};
 use crate::key::StoredKey;
+use crate::outcome::Outcome;
 use crate::policy::{Limit, Rule};
 use crate::units::MAX_UNITS;
 use crate::window::{Span, Time};
@@ -16,19 +18,22 @@ use crate::window::{Span, Time};
 pub(super) struct Counters<'a> {
     rule: &'a Rule,
     key: &'a StoredKey,
-    pub(super) spans: Vec<Span>,
-    pub(super) values: Vec<Counter>,
+    pub(super) now: Time,
+    spans: Vec<Span>,
+    values: Vec<Counter>,
     is_stored: Vec<bool>,
 }
 
 impl<'a> Counters<'a> {
-    /// Reads what is stored for the windows that are current at `now`; no row means zero.
+    /// Reads what is stored for the windows that are current; no row means zero. The clock is read
+    /// here, when the transaction has begun: see [`When::resolve`].
     pub(super) fn read(
         connection: &Connection,
         rule: &'a Rule,
         key: &'a StoredKey,
-        now: Time,
+        when: When,
     ) -> Result<Self, Failure> {
+        let now = when.resolve()?;
         let limits = rule.limits();
         let spans: Vec<_> = limits.iter().map(|limit| limit.window().span_at(now)).collect();
         let mut values = Vec::with_capacity(limits.len());
@@ -44,12 +49,24 @@ impl<'a> Counters<'a> {
             let row = rows.next()?;
             is_stored.push(row.is_some());
             values.push(match row {
-                Some(row) => checked(row.get_ref(0)?, row.get_ref(1)?, rule)?,
+                Some(row) => {
+                    checked(row.get_ref(0)?, row.get_ref(1)?).ok_or_else(|| damaged(rule))?
+                }
                 None => Counter::default(),
             });
         }
         drop(statement);
-        Ok(Self { rule, key, spans, values, is_stored })
+        Ok(Self { rule, key, now, spans, values, is_stored })
+    }
+
+    /// Answers a question by them, and brings them up to date.
+    pub(super) fn judge(&mut self, question: Question) -> Verdict {
+        judge(self.rule.limits(), &self.spans, &mut self.values, question)
+    }
+
+    /// The verdict in numbers, for the index of the rule.
+    pub(super) fn outcome(&self, verdict: Verdict, rule: usize) -> Outcome {
+        Outcome::new(verdict, rule, self.rule.limits(), &self.spans, &self.values, self.now)
     }
 
     /// Stores every counter, and says how many rows are new.
@@ -94,24 +111,24 @@ fn expires_ms(limit: &Limit, span: &Span) -> i64 {
 
 /// The schema allows nothing else, but whoever edits the file by hand can: a damaged row is an
 /// error, never an allowance.
-fn checked(
-    attempts: ValueRef<'_>,
-    admitted: ValueRef<'_>,
-    rule: &Rule,
-) -> Result<Counter, Failure> {
+pub(super) fn checked(attempts: ValueRef<'_>, admitted: ValueRef<'_>) -> Option<Counter> {
     match (attempts, admitted) {
         (ValueRef::Integer(attempts), ValueRef::Integer(admitted))
             if (0..=MAX_UNITS).contains(&attempts) && (0..=attempts).contains(&admitted) =>
         {
-            Ok(Counter { attempts, admitted })
+            Some(Counter { attempts, admitted })
         }
-        _ => Err(Failure::Own(Error::new(
-            Code::Corrupt,
-            format!(
-                "a counter of rule \"{}\" in table rate_limit_windows is damaged; reset this key \
-                 or delete its row",
-                rule.name()
-            ),
-        ))),
+        _ => None,
     }
+}
+
+pub(super) fn damaged(rule: &Rule) -> Error {
+    Error::new(
+        Code::Corrupt,
+        format!(
+            "a counter of rule \"{}\" in table rate_limit_windows is damaged; reset this key or \
+             delete its row",
+            rule.name()
+        ),
+    )
 }

@@ -194,7 +194,6 @@ pub(super) fn connect(
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = patiently(deadline, || Ok(Connection::open_with_flags(path, flags)?))?;
     configure(&mut connection)?;
-    checkpoint::by_hits(&mut connection)?;
     let application_id = patiently(deadline, || Ok(pragma::<i32>(&connection, "application_id")?))?;
     if application_id != 0 && application_id != schema::APPLICATION_ID {
         // Put there since its header was looked at.
@@ -219,6 +218,7 @@ pub(super) fn connect(
     if agreed.format > schema::FORMAT {
         return Err(meta::unknown_format(&quoted(path), agreed.format).into());
     }
+    checkpoint::by_hits(&mut connection)?;
     Ok((connection, agreed))
 }
 

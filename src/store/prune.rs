@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use rusqlite::Connection;
 use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::failure::Failure;
 use super::schema;
@@ -12,9 +12,17 @@ use crate::window::Time;
 /// How many rows one slice of pruning removes under the write lock: about a millisecond's work.
 pub(super) const SLICE_ROWS: i64 = 1_000;
 
-/// How many expired rows a hit may remove for each row that it adds: more than one, so that a
-/// store in steady use shrinks to its live rows; few, so that no hit is slow.
-const ROWS_PER_NEW_ROW: i64 = 2;
+/// Whether there is a counter row to remove. Reads one row, and waits for nobody.
+pub(super) fn has_expired(connection: &Connection, now: Time) -> Result<bool, Failure> {
+    let mut first = connection.prepare_cached(schema::FIRST_EXPIRY)?;
+    // A value of any type: see below.
+    let first: Option<Value> = first.query_row([], |row| row.get(0)).optional()?;
+    Ok(match first {
+        None => false,
+        Some(Value::Integer(expires_ms)) => expires_ms <= now.millis(),
+        Some(_) => true,
+    })
+}
 
 /// Removes counter rows whose window ended a whole window ago, at most about `at_most` of them, in
 /// the order of their expiry. Returns how many went, and whether there may be more.
@@ -51,8 +59,3 @@ pub(super) fn audit(
 /// How long a pruner lets the store go between two slices: long enough that somebody who looks
 /// every 20 to 100 µs gets in.
 pub(super) const PAUSE_BETWEEN_SLICES: Duration = Duration::from_micros(200);
-
-/// How many rows a hit removes that added `added` rows: it pays for them.
-pub(super) fn share_of_a_hit(added: usize) -> i64 {
-    added as i64 * ROWS_PER_NEW_ROW
-}

@@ -13,7 +13,7 @@ use crate::os::call::Call;
 use crate::os::fork::{self, AcrossFork, Held};
 use crate::os::mutex::{Guard, Mutex, OwnedGuard};
 use crate::os::parked;
-use crate::os::stat::{self, FileId};
+use crate::os::stat::{self, FileFacts, FileId};
 
 /// Made at compile time: whatever begins lazily can be caught half-begun by a fork.
 static REGISTRY: Mutex<Registry> =
@@ -26,27 +26,36 @@ struct Registry {
     in_memory: Vec<Weak<SharedConnection>>,
 }
 
-/// The connection to the store at this path, not necessarily open yet. Each needs a [`release`].
+/// The connection to the store at this path, and whether it is open and fits these settings: if not,
+/// its first use will tell. Each needs a [`release`].
 pub(super) fn acquire(
     path: &Path,
     settings: Settings,
     deadline: &Deadline,
-) -> Result<Arc<SharedConnection>> {
+) -> Result<(Arc<SharedConnection>, bool)> {
     let _call = Call::enter(deadline)?;
     let mut registry = lock(deadline)?;
-    let connection = match registry.files.get(path) {
-        // Known under this very name, and no symbolic link by now: no need to resolve it.
-        Some(known) if stat::lstat(path).is_ok_and(|facts| facts.is_regular()) => known.clone(),
+    // Known under this very name, and no symbolic link by now: no need to resolve it.
+    let known = registry.files.get(path).cloned();
+    let facts = known.as_ref().and_then(|_| stat::lstat(path).ok()).filter(FileFacts::is_regular);
+    let connection = match (known, facts) {
+        (Some(known), Some(_)) => known,
         _ => registry.find_or_add(first_open::resolve(path)?, &settings)?,
     };
+    let secret_check = settings.secret_check;
     if connection.add_handle() == 1 {
         if !parked::all_intact() {
             registry.abandon_connections();
         }
         connection.use_settings(settings);
     }
-    connection.look_at_file_again();
-    Ok(connection)
+    let is_ready = facts.is_some_and(|facts| {
+        facts.links == 1 && connection.is_ready(facts.id, secret_check.as_ref())
+    });
+    if !is_ready {
+        connection.look_at_file_again();
+    }
+    Ok((connection, is_ready))
 }
 
 /// Gives a connection back. The last handle closes it, unless the process is to keep it open.

@@ -6,12 +6,17 @@ pub(super) const APPLICATION_ID: i32 = 0x724C_6974;
 /// `user_version` of a store, and `format` in its `meta` table. A newer one is refused.
 pub(super) const FORMAT: i64 = 1;
 
+/// A hit writes one page into the log: with small ones it is cheaper, and the log is shorter (13.6 µs
+/// a hit on disk, 19.5 with 4 KiB). At 512 bytes rows of long keys would need a second page.
+pub(super) const PAGE_BYTES: i32 = 1024;
+
 /// Everything a new store consists of, but for the values in `meta`.
 ///
 /// * `expires_ms` comes first in the key: it is the end of the window *after* the row's own, which
 ///   is what pruning asks for. So live rows sit together, pruning is one range delete from the
 ///   front of the tree, and no second index is needed. With `window_ms` it fixes the row's start.
 /// * `WITHOUT ROWID`: the key is the tree, 31 bytes a row instead of 65.
+/// * `STRICT`: the types need no `CHECK`, which each hit would pay for.
 /// * `window_ms` is 0 for the calendar month, which has no one length.
 /// * `attempts` and `admitted` end at 2^53 - 1; SQLite would turn an overflow into REAL, so the
 ///   schema says what they are, for whoever writes here by hand.
@@ -24,23 +29,21 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 
 CREATE TABLE rate_limit_windows (
-    expires_ms INTEGER NOT NULL CHECK (typeof(expires_ms) = 'integer'),
-    rule       TEXT    NOT NULL CHECK (typeof(rule) = 'text'),
-    window_ms  INTEGER NOT NULL CHECK (typeof(window_ms) = 'integer' AND window_ms >= 0),
-    key        BLOB    NOT NULL CHECK (typeof(key) = 'blob'),
-    attempts   INTEGER NOT NULL
-        CHECK (typeof(attempts) = 'integer' AND attempts BETWEEN 0 AND 9007199254740991),
-    admitted   INTEGER NOT NULL
-        CHECK (typeof(admitted) = 'integer' AND admitted BETWEEN 0 AND attempts),
+    expires_ms INTEGER NOT NULL,
+    rule       TEXT    NOT NULL,
+    window_ms  INTEGER NOT NULL CHECK (window_ms >= 0),
+    key        BLOB    NOT NULL,
+    attempts   INTEGER NOT NULL CHECK (attempts BETWEEN 0 AND 9007199254740991),
+    admitted   INTEGER NOT NULL CHECK (admitted BETWEEN 0 AND attempts),
     PRIMARY KEY (expires_ms, rule, window_ms, key)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE api_calls (
-    time_ms INTEGER NOT NULL CHECK (typeof(time_ms) = 'integer'),
+    time_ms INTEGER NOT NULL,
     rule    TEXT    NOT NULL,
     key     BLOB    NOT NULL,
-    cost    INTEGER NOT NULL CHECK (typeof(cost) = 'integer' AND cost > 0)
-);
+    cost    INTEGER NOT NULL CHECK (cost > 0)
+) STRICT;
 CREATE INDEX api_calls_by_time ON api_calls (time_ms);
 
 CREATE VIEW rate_limit_status AS
@@ -85,6 +88,16 @@ SELECT attempts, admitted
 FROM rate_limit_windows
 WHERE expires_ms = ?1 AND rule = ?2 AND window_ms = ?3 AND key = ?4";
 
+/// A hit under a rule of one limit, whole; its functions are those of [`super::one_limit`]. Changes
+/// no row where the store has another format.
+pub(super) const HIT: &str = "
+INSERT INTO rate_limit_windows (expires_ms, rule, window_ms, key, attempts, admitted)
+SELECT hit_expires_ms(), ?1, ?2, ?3, hit_attempts(), hit_admitted()
+FROM meta WHERE name = 'format' AND value = ?4
+ON CONFLICT DO UPDATE SET
+    attempts = hit_attempts(attempts, admitted),
+    admitted = hit_admitted(attempts, admitted)";
+
 pub(super) const PUT_COUNTER: &str = "
 INSERT INTO rate_limit_windows (expires_ms, rule, window_ms, key, attempts, admitted)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -92,6 +105,10 @@ ON CONFLICT DO UPDATE SET attempts = excluded.attempts, admitted = excluded.admi
 
 pub(super) const AUDIT: &str = "
 INSERT INTO api_calls (time_ms, rule, key, cost) VALUES (?1, ?2, ?3, ?4)";
+
+/// When the row that expires first does.
+pub(super) const FIRST_EXPIRY: &str = "
+SELECT expires_ms FROM rate_limit_windows ORDER BY expires_ms LIMIT 1";
 
 /// The last key of the first `?2 + 1` expired rows: where a slice of pruning ends.
 pub(super) const END_OF_SLICE: &str = "

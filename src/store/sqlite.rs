@@ -12,11 +12,12 @@ use super::connection::SharedConnection;
 use super::counters::Counters;
 use super::failure::Failure;
 use super::meta::Settings;
-use super::{Info, Store, meta, prune, registry, reset, schema, transaction};
+use super::session::Session;
+use super::{Info, Store, housekeeping, meta, prune, registry, reset, schema, transaction};
 use crate::clock::{self, When};
 use crate::deadline::Deadline;
 use crate::error::Result;
-use crate::judge::{Answer, Question, judge};
+use crate::judge::{Answer, Question};
 use crate::key::{SecretCheck, StoredKey};
 use crate::options::Options;
 use crate::os::call::Call;
@@ -46,10 +47,13 @@ impl SqliteStore {
     ) -> Result<Self> {
         let settings = Settings { file_mode: options.file_mode, secret_check };
         let deadline = Deadline::after(options.busy_timeout);
-        let shared = registry::acquire(Path::new(OsStr::from_bytes(path)), settings, &deadline)?;
+        let path = Path::new(OsStr::from_bytes(path));
+        let (shared, is_ready) = registry::acquire(path, settings, &deadline)?;
         let store = Self::new(shared, options, secret_check);
-        // A store that cannot be used is refused here, not at the first hit.
-        store.with(&deadline, |_| Ok(()))?;
+        if !is_ready {
+            // A store that cannot be used is refused here, not at the first hit.
+            store.with(&deadline, |_| Ok(()))?;
+        }
         Ok(store)
     }
 
@@ -89,11 +93,11 @@ impl SqliteStore {
     fn with<T>(
         &self,
         deadline: &Deadline,
-        mut attempt: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
+        mut attempt: impl FnMut(&Session) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
-        self.shared.with(deadline, self.recover_corrupt, |connection, meta| {
-            meta.require_secret(self.secret_check.as_ref(), self.name())?;
-            attempt(connection)
+        self.shared.with(deadline, self.recover_corrupt, |session| {
+            session.meta.require_secret(self.secret_check.as_ref(), self.name())?;
+            attempt(session)
         })
     }
 
@@ -102,7 +106,9 @@ impl SqliteStore {
         deadline: &Deadline,
         mut work: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
-        self.with(deadline, |connection| transaction::write(connection, self.name(), &mut work))
+        self.with(deadline, |session| {
+            transaction::write(&session.connection, self.name(), &mut work)
+        })
     }
 
     fn read<T>(
@@ -110,37 +116,88 @@ impl SqliteStore {
         deadline: &Deadline,
         mut work: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
-        self.with(deadline, |connection| transaction::read(connection, self.name(), &mut work))
+        self.with(deadline, |session| {
+            transaction::read(&session.connection, self.name(), &mut work)
+        })
     }
 
-    /// What a hit does besides counting.
-    fn keep_house(
+    /// Counts a hit, commits it, and removes a few of the rows that nobody asks for any more.
+    fn count(
+        &self,
+        session: &Session,
+        hit: &Hit<'_>,
+        question: Question,
+        when: When,
+    ) -> std::result::Result<Outcome, Failure> {
+        let connection = &session.connection;
+        let (outcome, rows_added) = match hit.rule.limits() {
+            [limit] if !self.audit => {
+                let rule = (hit.rule, *limit);
+                let counted = session.one_limit.hit(
+                    connection,
+                    self.name(),
+                    rule,
+                    hit.key,
+                    question,
+                    when,
+                )?;
+                (counted.outcome(hit.index, limit), usize::from(counted.is_first))
+            }
+            _ => transaction::write(connection, self.name(), |connection| {
+                self.count_in_transaction(connection, hit, question, when)
+            })?,
+        };
+        // The hit is committed, so a failure here is not the hit's: to report it would say that
+        // nothing was counted. The next hit that has rows to remove meets it again.
+        let _ = self.keep_house(session, &outcome, rows_added);
+        Ok(outcome)
+    }
+
+    fn count_in_transaction(
         &self,
         connection: &Connection,
         hit: &Hit<'_>,
-    ) -> std::result::Result<(), Failure> {
-        let audited = self.audit && hit.is_allowed;
-        if audited {
-            connection.prepare_cached(schema::AUDIT)?.execute((
-                hit.now.millis(),
-                hit.rule.name(),
-                hit.key.as_bytes(),
-                hit.cost,
-            ))?;
+        question: Question,
+        when: When,
+    ) -> std::result::Result<(Outcome, usize), Failure> {
+        let mut counters = Counters::read(connection, hit.rule, hit.key, when)?;
+        let verdict = counters.judge(question);
+        let rows_added = counters.write(connection)?;
+        if self.audit && verdict.answer == Answer::Allowed {
+            let mut audit = connection.prepare_cached(schema::AUDIT)?;
+            let now_ms = counters.now.millis();
+            audit.execute((now_ms, hit.rule.name(), hit.key.as_bytes(), hit.cost))?;
         }
-        if !self.auto_prune || (hit.rows_added == 0 && !audited) {
+        Ok((counters.outcome(verdict, hit.index), rows_added))
+    }
+
+    fn keep_house(
+        &self,
+        session: &Session,
+        outcome: &Outcome,
+        rows_added: usize,
+    ) -> std::result::Result<(), Failure> {
+        if !self.auto_prune {
+            return Ok(());
+        }
+        let audited = usize::from(self.audit && outcome.allowed);
+        let (counters, audit) = (session.debt.incur(rows_added), session.audit_debt.incur(audited));
+        if counters.is_none() && audit.is_none() {
             return Ok(());
         }
         // Past by the hit's time *and* by the wall clock: a caller with a clock of his own (a
         // test, a replay) must not take other clients' live counters away.
         // With a clock that cannot be right there is no saying what is past.
         let Ok(wall_clock) = clock::now() else { return Ok(()) };
-        let past = hit.now.min(wall_clock);
-        if hit.rows_added > 0 {
-            prune::counters(connection, past, prune::share_of_a_hit(hit.rows_added))?;
+        let past = Time::from_millis(outcome.now_ms)?.min(wall_clock);
+        let connection = &session.connection;
+        if let Some(at_most) = counters {
+            housekeeping::remove_counters(connection, self.name(), past, at_most)?;
         }
-        if audited {
-            self.prune_audit(connection, past, prune::share_of_a_hit(1))?;
+        if let Some(at_most) = audit {
+            transaction::write(connection, self.name(), |connection| {
+                self.prune_audit(connection, past, at_most)
+            })?;
         }
         Ok(())
     }
@@ -158,14 +215,12 @@ impl SqliteStore {
     }
 }
 
-/// A hit that was counted, in the transaction that is about to be committed.
 struct Hit<'a> {
     rule: &'a Rule,
+    /// The rule's, in its policy.
+    index: usize,
     key: &'a StoredKey,
     cost: i64,
-    now: Time,
-    is_allowed: bool,
-    rows_added: usize,
 }
 
 impl Store for SqliteStore {
@@ -177,31 +232,23 @@ impl Store for SqliteStore {
         question: Question,
         when: When,
     ) -> Result<Outcome> {
-        let work = |connection: &Connection| {
-            // After the transaction has begun, see `When::resolve`.
-            let now = when.resolve()?;
-            let mut counters = Counters::read(connection, rule, key, now)?;
-            let limits = rule.limits();
-            let verdict = judge(limits, &counters.spans, &mut counters.values, question);
-            match question {
-                Question::Hit(cost) if cost.get() > 0 => {
-                    let rows_added = counters.write(connection)?;
-                    let is_allowed = verdict.answer == Answer::Allowed;
-                    let cost = cost.get();
-                    let hit = Hit { rule, key, cost, now, is_allowed, rows_added };
-                    self.keep_house(connection, &hit)?;
-                }
-                Question::Refund(cost) if cost.get() > 0 => counters.write_existing(connection)?,
-                _ => {}
-            }
-            Ok(Outcome::new(verdict, index, limits, &counters.spans, &counters.values, now))
-        };
         let deadline = self.patience();
         match question {
-            Question::Hit(cost) | Question::Refund(cost) if cost.get() > 0 => {
-                self.write(&deadline, work)
+            Question::Hit(cost) if cost.get() > 0 => {
+                let hit = Hit { rule, index, key, cost: cost.get() };
+                self.with(&deadline, |session| self.count(session, &hit, question, when))
             }
-            _ => self.read(&deadline, work),
+            Question::Refund(cost) if cost.get() > 0 => self.write(&deadline, |connection| {
+                let mut counters = Counters::read(connection, rule, key, when)?;
+                let verdict = counters.judge(question);
+                counters.write_existing(connection)?;
+                Ok(counters.outcome(verdict, index))
+            }),
+            _ => self.read(&deadline, |connection| {
+                let mut counters = Counters::read(connection, rule, key, when)?;
+                let verdict = counters.judge(question);
+                Ok(counters.outcome(verdict, index))
+            }),
         }
     }
 

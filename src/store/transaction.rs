@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use super::failure::Failure;
 use super::{meta, schema};
+use crate::os::batch;
 
 /// Runs `work` under the store's write lock and commits. All or nothing: after a failure, of the
 /// commit too, nothing of it is stored.
@@ -55,6 +56,7 @@ fn within<T>(
     begin: &str,
     work: impl FnOnce(&Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    let _together = batch::Transaction::begin();
     run(connection, begin)?;
     let _unfinished = RollBack(connection);
     let value = work(connection)?;

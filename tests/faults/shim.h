@@ -101,6 +101,9 @@ WRAP_SIZED("write", write, (int fd, const void *from, size_t size), (fd, from, s
            (fd, from, size / 2))
 WRAP_SIZED("write", pwrite64, (int fd, const void *from, size_t size, off64_t at),
            (fd, from, size, at), (fd, from, size / 2, at))
+/* A frame of the log: without its page. */
+WRAP_SIZED("write", pwritev64, (int fd, const struct iovec *parts, int count, off64_t at),
+           (fd, parts, count, at), (fd, parts, count / 2, at))
 WRAP("sync", int, -1, fsync, (int fd), (fd))
 WRAP("truncate", int, -1, ftruncate64, (int fd, off64_t size), (fd, size))
 WRAP("stat", int, -1, stat, (const char *path, struct stat *to), (path, to))
