@@ -13,7 +13,8 @@ GENERATED = $(dir $(shell ls -t $(RELEASE)/build/ratelite-*/out/ratelite.h | hea
 PACKAGES := gcc g++ libc6-dev binutils clang valgrind pkg-config sqlite3 libsqlite3-dev \
             libjemalloc2 util-linux php-cli
 
-.PHONY: help build header demo test setup lint test-rust test-python test-php test-languages bench soak install clean
+.PHONY: help build header demo test setup lint test-rust test-python test-php test-languages test-benches bench bench-quick \
+        bench-defences soak install clean
 .NOTPARALLEL: # the parts of `test` share two cores and one build directory
 
 help: ## list the targets
@@ -41,7 +42,7 @@ target/demo/%: bindings/c/%.c include/ratelite.h | build
 	@mkdir -p $(@D)
 	$(CC) -Wall -Wextra -Iinclude $< -o $@ -L$(RELEASE) -lratelite -Wl,-rpath,'$(CURDIR)/$(RELEASE)'
 
-test: setup lint test-rust test-python test-php test-languages ## everything, and what it needs
+test: setup lint test-rust test-python test-php test-languages test-benches ## everything, and what it needs
 
 setup: ## install what the tests of the core need of Debian, if it is missing
 	@dpkg -s $(PACKAGES) >/dev/null 2>&1 || \
@@ -70,7 +71,16 @@ test-php: build ## the PHP binding
 test-languages: build ## C, Python and PHP at once on one store
 	tests/three_languages/run
 
-bench: setup ## what the defences of locks and forks cost, against builds without them
+test-benches: build ## the harness of the benchmarks, and the workers that need no peer
+	benches/harness/test
+
+bench: build ## beside other rate limiters, in 20 minutes: benches/RESULTS.md
+	benches/run
+
+bench-quick: build ## less of it, in 3 minutes: target/bench/quick/RESULTS.md
+	benches/run --quick
+
+bench-defences: setup ## what the defences of locks and forks cost, against builds without them
 	cargo bench --bench defences
 
 soak: setup ## the core's tests in their long form, then an hour of fuzzing

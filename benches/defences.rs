@@ -1,5 +1,5 @@
 //! What the defences of locks and forks cost a hit and a fork, against builds without them, in one
-//! run: `make bench`.
+//! run: `make bench-defences`.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

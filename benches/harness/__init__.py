@@ -1,0 +1,1 @@
+"""Starts workers of all languages, gathers what they measured, writes tables and plots."""

@@ -1,0 +1,44 @@
+"""What is measured: a peer under a workload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .peers import Peer
+
+#: Nothing is ever denied: more than any run hits, and within 32 bits.
+ALLOW = 1_000_000_000
+#: Nearly everything is denied.
+DENY = 10
+#: No window ends during a measurement, unless it runs over midnight UTC.
+WINDOW_MS = 86_400_000
+
+HOT = "hot"
+UNIFORM = "uniform"
+ZIPF = "zipf"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of a table. Its scenario says what is done."""
+
+    scenario: str
+    peer: Peer
+    keys: str = UNIFORM
+    key_count: int = 10_000
+    limit: int = ALLOW
+    processes: int = 1
+    think_us: int = 0
+    rules: int = 1
+    #: Rows in the store before.
+    rows: int = 0
+    #: In memory, where the peer can: what a call costs without a file.
+    in_memory: bool = False
+
+    def __str__(self) -> str:
+        parts = [self.scenario, self.peer.id, self.keys]
+        parts += ["deny-heavy"] if self.limit == DENY else []
+        parts += [f"{self.processes} processes"] if self.processes > 1 else []
+        parts += [f"{self.rules} rules"] if self.rules > 1 else []
+        parts += [f"{self.rows} rows"] if self.rows else []
+        return " ".join(parts)

@@ -1,0 +1,87 @@
+"""Who is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Store(Enum):
+    """Where a peer keeps its counters."""
+
+    FILE = "a file"
+    REDIS = "Redis"
+    MEMORY = "its own memory"
+
+
+class Crowd(Enum):
+    """What stands for N processes. The value is the job's member, if it is one worker."""
+
+    PROCESSES = ""
+    #: Threads, for a peer that lives in the memory of one process.
+    THREADS = "threads"
+    #: Children of one parent, which is what shares APCu.
+    CHILDREN = "processes"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A limiter in a language, as its worker knows it."""
+
+    language: str
+    name: str
+    store: Store
+    crowd: Crowd = Crowd.PROCESSES
+    #: Why it is not measured on more than one key, if so.
+    one_key: str = ""
+    #: Another way to use a peer, measured only where it differs.
+    variant: bool = False
+
+    @property
+    def id(self) -> str:
+        """Its name among all."""
+        return f"{self.language}/{self.name}"
+
+    @property
+    def shared(self) -> bool:
+        """Whether the processes that are measured share one budget by design."""
+        return self.store is not Store.MEMORY or self.crowd is not Crowd.PROCESSES
+
+
+PEERS = (
+    Peer("rust", "ratelite", Store.FILE),
+    Peer("rust", "how-to", Store.FILE),
+    Peer("rust", "sqlite-busy-timeout", Store.FILE),
+    Peer("rust", "governor", Store.MEMORY, Crowd.THREADS),
+    Peer("rust", "governor-std-clock", Store.MEMORY, Crowd.THREADS, variant=True),
+    Peer("rust", "governor-foldhash", Store.MEMORY, Crowd.THREADS, variant=True),
+    Peer("rust", "governor-format-key", Store.MEMORY, Crowd.THREADS, variant=True),
+    Peer("python", "ratelite", Store.FILE),
+    Peer("python", "how-to", Store.FILE),
+    Peer(
+        "python",
+        "pyrate-sqlite",
+        Store.FILE,
+        one_key="a bucket is a table with a connection of its own, so many keys need as many files",
+    ),
+    Peer("python", "limits-redis", Store.REDIS),
+    Peer("python", "limits-memory", Store.MEMORY),
+    Peer("python", "throttled-memory", Store.MEMORY),
+    Peer("php", "ratelite", Store.FILE),
+    Peer("php", "how-to", Store.FILE),
+    Peer("php", "symfony-pdo", Store.FILE),
+    Peer("php", "symfony-apcu", Store.MEMORY, Crowd.CHILDREN),
+    Peer("php", "apcu-inc", Store.MEMORY, Crowd.CHILDREN),
+    Peer("node", "rlf-sqlite", Store.FILE),
+    Peer("node", "rlf-sqlite-wal", Store.FILE),
+    Peer("node", "rlf-redis", Store.REDIS),
+    Peer("node", "rlf-memory", Store.MEMORY),
+)
+
+#: What people call the languages.
+LANGUAGES = {"rust": "Rust", "python": "Python", "php": "PHP", "node": "Node.js"}
+
+
+def peer(identity: str) -> Peer:
+    """The peer of a name such as `rust/ratelite`."""
+    return next(peer for peer in PEERS if peer.id == identity)

@@ -1,0 +1,209 @@
+"""The tables of RESULTS.md, one function each: empty if nothing of it was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from . import matrix
+from .case import Case
+from .paths import ROOT
+from .peers import LANGUAGES, PEERS, Crowd, Peer, peer
+from .plan import Plan
+from .results import Outcome, Results
+from .tables import NONE, count, duration, quotient, rate, ratio, share, table, text_table
+
+_LATENCY = ("p50", "p99", "p99.9", "max")
+
+
+def exactness(results: Results, one: Peer) -> str:
+    """Granted of 1,000."""
+    outcome = results.of(matrix.exact(one))
+    granted = outcome.median("granted")
+    if math.isnan(granted):
+        return NONE
+    failed = f", {count(outcome.errors)} hits failed" if outcome.errors else ""
+    return f"{count(granted)}{failed}" + ("" if one.shared else " (a budget a process)")
+
+
+def load(results: Results, case_of: Callable[[Peer], Case], *, exact: bool = False) -> str:
+    """A line for each peer that was measured: rate, times, fairness."""
+    header = ["peer", "hits/s", *_LATENCY, "fairness", "failed"]
+    rows = []
+    for one in PEERS:
+        outcome = results.of(case_of(one))
+        if outcome.rounds:
+            row = [_name(one), rate(outcome.median("rate")), *_latency(outcome)]
+            row += [share(outcome.median("fairness")), count(outcome.errors)]
+            rows.append(row + ([exactness(results, one)] if exact else []))
+    return _table([*header, "granted of 1,000"] if exact else header, rows)
+
+
+def beside_ratelite(results: Results, processes: int) -> str:
+    """How many times the rate of each peer ratelite has, in its language and by its C ABI."""
+    rows = []
+    by_c = results.of(matrix.uniform(peer("rust/ratelite"), processes)).median("rate")
+    for language in LANGUAGES:
+        own = [one for one in PEERS if one.id == f"{language}/ratelite"]
+        base = by_c
+        if own:
+            base = results.of(matrix.uniform(own[0], processes)).median("rate")
+        for one in PEERS:
+            of_peer = results.of(matrix.uniform(one, processes)).median("rate")
+            if one.language == language and one.name != "ratelite" and not math.isnan(of_peer):
+                rows.append(
+                    [
+                        _name(one),
+                        one.store.value,
+                        ratio(quotient(base, of_peer)) if own else NONE,
+                        ratio(quotient(by_c, of_peer)),
+                    ]
+                )
+    return _table(
+        ["peer", "counters in", "ratelite of the same language", "ratelite by its C ABI"], rows
+    )
+
+
+def opening(results: Results) -> str:
+    """Open, hit, close."""
+    return load(results, matrix.opened)
+
+
+def footprint(results: Results, plan: Plan) -> str:
+    """Bytes a key."""
+    rows = []
+    for one in PEERS:
+        outcome = results.of(matrix.kept(one, plan))
+        if outcome.rounds:
+            rows.append(
+                [
+                    _name(one),
+                    _bytes(outcome.median("memory_bytes")),
+                    _bytes(outcome.median("disk_bytes")),
+                ]
+            )
+    return _table(["peer", "memory a key", "disk a key"], rows)
+
+
+def pruning(results: Results) -> str:
+    """Hitters beside a pruner."""
+    rows = [
+        [
+            _name(case.peer),
+            count(outcome.median("removed")),
+            duration(outcome.median("seconds") * 1e9),
+            rate(outcome.median("rate")),
+            duration(outcome.median("before_p999_ns")),
+            duration(outcome.worst("before_max_ns")),
+            duration(outcome.median("p999_ns")),
+            duration(outcome.worst("max_ns")),
+            count(outcome.errors),
+        ]
+        for case, outcome in results.cases("prune")
+        if outcome.rounds
+    ]
+    header = ["peer", "removed", "took", "hits/s meanwhile", "p99.9 before", "max before"]
+    return _table([*header, "p99.9 meanwhile", "max meanwhile", "failed"], rows)
+
+
+def growth(results: Results, scenario: str, of: Callable[[Case], int]) -> str:
+    """Rates by size, a column for each peer."""
+    measured = [(case, out) for case, out in results.cases(scenario) if out.rounds]
+    peers = list(dict.fromkeys(case.peer for case, _ in measured))
+    rates = {(of(case), case.peer): out for case, out in measured}
+    rows = []
+    for size in sorted({of(case) for case, _ in measured}):
+        cells = [rates.get((size, one), Outcome()) for one in peers]
+        rows.append(
+            [
+                count(size),
+                *(
+                    f"{rate(cell.median('rate'))} ({duration(cell.median('p99_ns'))})"
+                    if cell.rounds
+                    else NONE
+                    for cell in cells
+                ),
+            ]
+        )
+    return _table([scenario, *(_name(one) for one in peers)], rows)
+
+
+def calls(results: Results) -> str:
+    """What a language adds to the C call."""
+    by_c = results.of(matrix.call(peer("rust/ratelite"))).median("rate")
+    rows = []
+    for case, outcome in results.cases("call"):
+        of_language = outcome.median("rate")
+        beyond = quotient(1e9, of_language) - quotient(1e9, by_c)
+        rows.append(
+            [
+                _name(case.peer),
+                duration(quotient(1e9, of_language)),
+                duration(outcome.median("p50_ns")),
+                NONE if case.peer.language == "rust" else duration(beyond),
+            ]
+        )
+    return _table(["caller", "a call (mean)", "a call (p50, timed)", "beyond the C call"], rows)
+
+
+def machine(results: Results) -> str:
+    """Names and values."""
+    clocks = [
+        [f"one reading of the clock in {LANGUAGES[language]}", duration(ns)]
+        for language, ns in results.clocks.items()
+    ]
+    return text_table(["machine", ""], [*results.machine.items(), *clocks])
+
+
+def versions(results: Results) -> str:
+    """What the peers are."""
+    return text_table(["peer", "version"], results.versions.items())
+
+
+def not_measured(results: Results) -> str:
+    """What is missing, and why."""
+    lines = [f"* {name}: {_line(why)}" for name, why in results.absent.items()]
+    lines += [f"* {case}: {_line(why)}" for case, why in results.failures()]
+    lines += [
+        f"* {one.id} with more than one key: {one.one_key}"
+        for one in PEERS
+        if one.one_key and one.id not in results.absent
+    ]
+    return "\n".join(lines) or "Nothing: every peer was measured."
+
+
+def failed_hits(results: Results) -> str:
+    """The first error of each case with failed hits."""
+    lines = []
+    for case, outcome in results.all():
+        first = next((one.error for one in outcome.rounds if one.error), None)
+        if first:
+            failed = f"{count(outcome.errors)} of {count(outcome.hits)}"
+            lines.append(f"* {case}: {failed}: {_line(first)}")
+    return "\n".join(lines) or "None."
+
+
+def _name(one: Peer) -> str:
+    crowd = {Crowd.THREADS: " (threads)", Crowd.CHILDREN: " (forked)"}.get(one.crowd, "")
+    label = "C ABI" if one.id == "rust/ratelite" else LANGUAGES[one.language]
+    emphasis = "**" if one.name == "ratelite" else ""
+    return f"{emphasis}{label}: {one.name}{crowd}{emphasis}"
+
+
+def _latency(outcome: Outcome) -> list[str]:
+    times = [duration(outcome.median(name)) for name in ("p50_ns", "p99_ns", "p999_ns")]
+    return [*times, duration(outcome.worst("max_ns"))]
+
+
+def _bytes(number: float) -> str:
+    return NONE if math.isnan(number) else f"{max(0.0, number):,.0f} B"
+
+
+def _line(text: str) -> str:
+    first = " ".join(text.replace(f"{ROOT}/", "").split())
+    return first if len(first) <= 200 else f"{first[:199]}…"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = list(rows)
+    return table(header, lines) if lines else ""

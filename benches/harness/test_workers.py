@@ -1,0 +1,138 @@
+"""Every worker keeps the protocol. Those that are not set up are skipped, but for Python's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .answer import Answer
+from .case import DENY
+from .crew import Crew
+from .keys import KeyFiles
+from .paths import LIBRARY
+from .peers import Peer, peer
+from .worker import WorkerError
+
+PEERS = [
+    peer(f"{language}/{name}")
+    for language in ("python", "php", "rust")
+    for name in ("ratelite", "how-to")
+] + [peer("node/rlf-sqlite-wal"), peer("rust/governor")]
+
+KEYS = 20
+SHORT = 0.05
+
+pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the library is not built")
+
+
+def job(one: Peer, directory: Path, **members: object) -> dict[str, object]:
+    return {
+        "peer": one.name,
+        "store": str(directory / "limits.db"),
+        "keys": str(KeyFiles(directory).uniform(KEYS, 0)),
+        "limit": DENY,
+        "window_ms": 86_400_000,
+        "rules": 1,
+        "threads": 1,
+        **members,
+    }
+
+
+@pytest.fixture(params=PEERS, ids=lambda one: one.id)
+def one(request: pytest.FixtureRequest) -> Peer:
+    chosen: Peer = request.param
+    return chosen
+
+
+@pytest.fixture
+def crew(one: Peer, tmp_path: Path) -> Iterator[Crew]:
+    crew = Crew(one.language, [job(one, tmp_path)])
+    try:
+        crew.__enter__()
+    except WorkerError as error:
+        if one.language == "python":
+            raise
+        pytest.skip(f"not set up: {error}")
+    yield crew
+    crew.__exit__(None, None, None)
+
+
+def only(answers: list[Answer]) -> Answer:
+    (answer,) = answers
+    assert (answer.errors, answer.error) == (0, None)
+    return answer
+
+
+def test_it_makes_so_many_hits_and_counts_what_was_allowed(crew: Crew) -> None:
+    first = only(crew.do({"do": "hits", "count": KEYS * DENY, "each": False}))
+    assert (first.hits, first.allowed) == (KEYS * DENY, KEYS * DENY)
+    again = only(crew.do({"do": "hits", "count": KEYS, "each": True}))
+    assert (again.hits, again.allowed) == (KEYS, 0)
+    assert again.latency.count == KEYS
+    assert again.rss_bytes > 1_000_000
+
+
+def test_it_hits_for_so_many_seconds_and_times_each(crew: Crew) -> None:
+    plain = only(crew.run(SHORT, each=False))
+    timed = only(crew.run(SHORT, each=True))
+    for answer in (plain, timed):
+        assert answer.hits > 0
+        assert SHORT <= answer.seconds < 20 * SHORT
+    assert timed.latency.count == timed.hits
+    assert 0 < timed.latency.percentile(50) <= timed.latency.max_ns <= timed.seconds * 1e9
+    assert math.isnan(plain.latency.percentile(50))
+
+
+def test_thinking_is_no_part_of_a_hit(crew: Crew) -> None:
+    answer = only(crew.run(2 * SHORT, each=True, think_us=10_000))
+    assert 1 <= answer.hits <= 2 * SHORT / 0.01 + 1
+    assert answer.latency.percentile(0) < 10e6
+
+
+def test_it_opens_and_closes(crew: Crew) -> None:
+    answer = only(crew.do({"do": "open", "seconds": SHORT, "each": True}))
+    assert answer.hits == answer.latency.count > 0
+
+
+def test_it_introduces_itself(crew: Crew) -> None:
+    (worker,) = crew.workers
+    worker.send({"do": "about"})
+    about = worker.receive(10)
+    assert isinstance(about["version"], str)
+    assert 1 < about["clock_ns"] < 10_000
+
+
+@pytest.mark.parametrize("name", ["ratelite", "how-to"])
+def test_processes_share_a_file(name: str, tmp_path: Path) -> None:
+    one = peer(f"python/{name}")
+    hot = {"keys": str(KeyFiles(tmp_path).hot())}
+    with Crew("python", [job(one, tmp_path, **hot) for _ in range(3)]) as crew:
+        answers = crew.do({"do": "hits", "count": 8, "each": False})
+    assert sum(answer.hits for answer in answers) == 24
+    assert sum(answer.allowed for answer in answers) == DENY
+
+
+def test_threads_add_up(tmp_path: Path) -> None:
+    one = peer("python/ratelite")
+    with Crew("python", [job(one, tmp_path, threads=2)]) as crew:
+        answer = only(crew.do({"do": "hits", "count": 5, "each": True}))
+    assert (answer.hits, answer.hits_each, answer.latency.count) == (10, (5, 5), 10)
+
+
+def test_the_last_rule_is_hit(tmp_path: Path) -> None:
+    one = peer("python/ratelite")
+    with Crew("python", [job(one, tmp_path, rules=20)]) as crew:
+        assert only(crew.do({"do": "hits", "count": 5, "each": False})).allowed == 5
+
+
+def test_a_worker_that_ends_is_an_error_with_its_last_words(tmp_path: Path) -> None:
+    with pytest.raises(WorkerError, match="nobody"):
+        Crew("python", [{**job(peer("python/how-to"), tmp_path), "peer": "nobody"}]).__enter__()
+
+
+def test_a_worker_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(WorkerError, match="cobol/how-to cannot be started"):
+        Crew("cobol", [job(peer("python/how-to"), tmp_path)]).__enter__()

@@ -1,0 +1,85 @@
+'use strict';
+
+const { createInterface } = require('node:readline');
+const installed = require('./installed');
+const { Loop, clock, clockNs } = require('./loop');
+
+const { RateLimiterRes } = installed('rate-limiter-flexible');
+
+const say = (line) => process.stdout.write(`${line}\n`);
+
+/** Whether the hit was allowed: a denial is a rejection that is no Error. */
+async function hit(limiter, key) {
+  try {
+    await limiter.consume(key);
+    return true;
+  } catch (rejection) {
+    if (rejection instanceof RateLimiterRes) {
+      return false;
+    }
+    throw rejection;
+  }
+}
+
+async function prune(opened) {
+  const start = clock();
+  let removed = 0;
+  let error = null;
+  try {
+    removed = await opened.prune();
+  } catch (failure) {
+    error = failure.message;
+  }
+  return { removed, seconds: Number(clock() - start) / 1e9, error };
+}
+
+function about(peer) {
+  const versions = peer.packages.map((name) => `${name} ${installed(`${name}/package.json`).version}`);
+  return { version: `${versions.join(', ')}, Node.js ${process.versions.node}`, clock_ns: clockNs() };
+}
+
+/** Opens the limiter and answers commands until the input ends. */
+async function serve(job) {
+  const opened = await job.peer.open(job);
+  const loop = new Loop(job.keys);
+  const hitOpened = (key) => hit(opened.limiter, key);
+  const hitAnew = async (key) => {
+    const request = await job.peer.open(job);
+    try {
+      return await hit(request.limiter, key);
+    } finally {
+      await request.close();
+    }
+  };
+
+  await hitOpened(`worker ${process.pid}`);
+  say('ready');
+
+  for await (const line of createInterface({ input: process.stdin })) {
+    const command = JSON.parse(line);
+    const { seconds, each, count } = command;
+    let answer;
+    switch (command.do) {
+      case 'run':
+        answer = await loop.run(hitOpened, { seconds, each, thinkUs: command.think_us });
+        break;
+      case 'hits':
+        answer = await loop.run(hitOpened, { count, each });
+        break;
+      case 'open':
+        answer = await loop.run(hitAnew, { seconds, each });
+        break;
+      case 'prune':
+        answer = await prune(opened);
+        break;
+      case 'about':
+        answer = about(job.peer);
+        break;
+      default:
+        throw new Error(`there is no command "${command.do}"`);
+    }
+    say(JSON.stringify({ ...answer, rss_bytes: process.memoryUsage.rss() }));
+  }
+}
+
+module.exports = { serve };
