@@ -325,7 +325,7 @@ typedef struct rl_options {
    */
   int64_t flush_interval_ms;
   /**
-   * RL_ON (default): a hit that adds a row removes up to two expired ones, so that a store
+   * RL_ON (default): hits remove two expired rows for each that they add, so that a store
    * needs no cron job. RL_OFF: only rl_prune() removes rows.
    */
   int64_t auto_prune;

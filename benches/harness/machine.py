@@ -18,7 +18,7 @@ def describe(work: Path) -> dict[str, str]:
     return {
         "processor": f"{_processor()}, {os.cpu_count()} cores",
         "memory": f"{_memory_bytes() / 2**30:.0f} GiB",
-        "system": f"{_distribution()}, Linux {platform.release()}",
+        "system": f"{_distribution()}, Linux {_kernel()}",
         "filesystem of the stores": _filesystem(work),
         "writing and syncing 4 KiB there": f"{_sync_ns(work) / 1e3:,.0f} µs (median of {_SYNCS})",
     }
@@ -39,6 +39,11 @@ def _distribution() -> str:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except OSError:
         return "unknown distribution"
+
+
+def _kernel() -> str:
+    """Without what a builder added to its number."""
+    return platform.release().partition("-")[0]
 
 
 def _filesystem(place: Path) -> str:

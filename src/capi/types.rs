@@ -131,7 +131,7 @@ pub struct rl_options {
     pub durability: i64,
     /// The interval of RL_DURABLE_INTERVAL in milliseconds, 1 to 60000. Default 100.
     pub flush_interval_ms: i64,
-    /// RL_ON (default): a hit that adds a row removes up to two expired ones, so that a store
+    /// RL_ON (default): hits remove two expired rows for each that they add, so that a store
     /// needs no cron job. RL_OFF: only rl_prune() removes rows.
     pub auto_prune: i64,
     /// RL_ON (default): the process keeps the file open after the last rl_close(), so that the

@@ -8,7 +8,7 @@
 //!
 //! Invariants:
 //! * A lock that SQLite believes to hold is held. One that it believes to be free may be held for
-//!   less than a microsecond more: the log is moved, which takes long, after [`finish`].
+//!   less than a microsecond more: the log is moved, which takes long, after the transaction.
 //! * A range is unlocked as a whole only if no lock in it is held.
 //! * What is put off belongs to one thread, and to one transaction of it.
 
@@ -17,8 +17,8 @@ use std::ffi::{c_int, c_void};
 use std::io;
 use std::os::fd::RawFd;
 
-use super::lock;
 use super::vfs::set_errno;
+use super::{lock, written_log};
 
 /// UNIX_SHM_BASE and SQLITE_SHM_NLOCK of SQLite's unix VFS: where -shm is locked.
 const FIRST_LOCK_BYTE: i64 = 120;
@@ -45,16 +45,11 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        finish();
-    }
-}
-
-/// Makes up for what was put off. From now on each call is made at once.
-pub(crate) fn finish() {
-    if let Some(mut batch) = BATCH.take() {
-        batch.unlocks.make();
-        // SQLite never ends a transaction between a header and its page.
-        debug_assert!(batch.header.is_none());
+        if let Some(mut batch) = BATCH.take() {
+            batch.unlocks.make();
+            // SQLite never ends a transaction between a header and its page.
+            debug_assert!(batch.header.is_none());
+        }
     }
 }
 
@@ -165,6 +160,7 @@ pub(super) unsafe fn write(fd: RawFd, buffer: *const c_void, count: usize, offse
     let header = batch.as_mut().and_then(|batch| batch.header.take());
     let written = match (header, &mut batch) {
         (Some(header), _) if header.is_before(fd, offset) => {
+            written_log::note(fd, header.offset, offset + count as i64);
             // SAFETY: the caller's promise.
             unsafe { header.write_with(buffer, count) }
         }

@@ -26,3 +26,4 @@ mod signals;
 pub(crate) mod stat;
 pub(crate) mod store_file;
 pub(crate) mod vfs;
+pub(crate) mod written_log;

@@ -215,7 +215,7 @@ impl SharedConnection {
         let mut state = self.lock(deadline)?;
         vfs::forget_error();
         let outcome = match self.opened(&mut state, deadline) {
-            Ok(open) => attempt(&open.session),
+            Ok(open) => open.session.work(attempt),
             Err(failure) => Err(failure),
         };
         if !matches!(&outcome, Err(failure) if failure.is_busy()) {
@@ -440,7 +440,7 @@ impl State {
     /// Moves into the database what stands only in a log that has no name any more.
     fn save_log(&self) {
         if let Some(open) = &self.open {
-            checkpoint::now(&open.session.connection);
+            let _ = checkpoint::now(&open.session.connection);
         }
     }
 

@@ -3,6 +3,7 @@
 use rusqlite::Error as Sqlite;
 use rusqlite::ffi;
 
+use super::errno;
 use crate::error::{Code, Error};
 use crate::os;
 
@@ -93,7 +94,7 @@ fn meaning(error: &Sqlite) -> (Code, &'static str) {
         ffi::SQLITE_NOMEM => (Code::NoMemory, "free memory"),
         ffi::SQLITE_IOERR => failed_io(extended_code(error)),
         ffi::SQLITE_READONLY | ffi::SQLITE_PERM | ffi::SQLITE_AUTH => {
-            (Code::Permission, "it and its directory must be writable for this user")
+            (Code::Permission, "it and its directory must be readable and writable for this user")
         }
         ffi::SQLITE_CANTOPEN => cannot_open(),
         ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => {
@@ -107,28 +108,20 @@ fn meaning(error: &Sqlite) -> (Code, &'static str) {
 }
 
 fn failed_io(extended_code: i32) -> (Code, &'static str) {
-    match (extended_code, os::vfs::last_error()) {
-        (ffi::SQLITE_IOERR_NOMEM | ffi::SQLITE_IOERR_SHMMAP, _) | (_, libc::ENOMEM) => {
-            (Code::NoMemory, "free memory")
-        }
-        (_, libc::ENOSPC | libc::EDQUOT) => (Code::Full, "free space on its disk, or in the quota"),
+    if matches!(extended_code, ffi::SQLITE_IOERR_NOMEM | ffi::SQLITE_IOERR_SHMMAP) {
+        return (Code::NoMemory, "free memory");
+    }
+    match errno::meaning(os::vfs::last_error()) {
+        // Of an open file, only these can be its cause.
+        Some(meaning @ (Code::Full | Code::NoMemory, _)) => meaning,
         _ => (Code::Io, "check its disk and this process's file-size limit (ulimit -f)"),
     }
 }
 
 /// SQLite says only that it could not open a file; the system said why.
 fn cannot_open() -> (Code, &'static str) {
-    match os::vfs::last_error() {
-        libc::EMFILE | libc::ENFILE => {
-            (Code::DescriptorsExhausted, "raise the limit of open files (ulimit -n)")
-        }
-        libc::EACCES | libc::EPERM | libc::EROFS => {
-            (Code::Permission, "it and its directory must be writable for this user")
-        }
-        libc::ENOSPC | libc::EDQUOT => (Code::Full, "free space on its disk, or in the quota"),
-        libc::ENOMEM => (Code::NoMemory, "free memory"),
-        _ => (Code::Io, "check that its directory exists and can be written"),
-    }
+    errno::meaning(os::vfs::last_error())
+        .unwrap_or((Code::Io, "check that its directory exists and can be written"))
 }
 
 fn in_words(error: &Sqlite) -> String {

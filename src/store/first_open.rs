@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use super::blank::{configure, make_tables};
+use super::checkpoint::Log;
 use super::failure::Failure;
 use super::files::{create, foreign_journal, has_journal, refuse_remote};
 use super::meta::{self, Meta, Settings};
 use super::patience::patiently;
 use super::refusal::{open_error, refusal};
-use super::{checkpoint, schema, transaction};
+use super::{schema, transaction};
 use crate::deadline::Deadline;
 use crate::error::{Code, Result, quoted};
 use crate::os::fork;
@@ -218,7 +219,7 @@ pub(super) fn connect(
     if agreed.format > schema::FORMAT {
         return Err(meta::unknown_format(&quoted(path), agreed.format).into());
     }
-    checkpoint::by_hits(&mut connection)?;
+    Log::take_over(&connection)?;
     Ok((connection, agreed))
 }
 

@@ -4,6 +4,7 @@ mod blank;
 mod checkpoint;
 mod connection;
 mod counters;
+mod errno;
 mod failure;
 mod files;
 mod first_open;

@@ -12,6 +12,9 @@ use crate::window::Time;
 /// How many rows one slice of pruning removes under the write lock: about a millisecond's work.
 pub(super) const SLICE_ROWS: i64 = 1_000;
 
+/// How often a pruner moves the log into the database: each MiB or so, before a hit has to.
+pub(super) const SLICES_BETWEEN_MOVES: u64 = 20;
+
 /// Whether there is a counter row to remove. Reads one row, and waits for nobody.
 pub(super) fn has_expired(connection: &Connection, now: Time) -> Result<bool, Failure> {
     let mut first = connection.prepare_cached(schema::FIRST_EXPIRY)?;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use super::errno;
 use crate::error::{Code, Error, quoted};
 
 pub(super) fn refusal(path: &Path, code: Code, why: &str) -> Error {
@@ -10,18 +11,11 @@ pub(super) fn refusal(path: &Path, code: Code, why: &str) -> Error {
 }
 
 pub(super) fn open_error(path: &Path, error: &io::Error, hint: &str) -> Error {
-    let (code, cure) = match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
-            (Code::Permission, "it and its directory must be readable and writable for this user")
-        }
-        Some(libc::EMFILE | libc::ENFILE) => {
-            (Code::DescriptorsExhausted, "raise the limit of open files (ulimit -n)")
-        }
-        Some(libc::ENOSPC | libc::EDQUOT) => (Code::Full, "free space on its disk"),
-        Some(libc::ENOMEM) => (Code::NoMemory, "free memory"),
-        Some(libc::ENOENT | libc::ENOTDIR) => (Code::Io, "its directory has gone: create it"),
+    let errno = error.raw_os_error().unwrap_or_default();
+    let (code, cure) = errno::meaning(errno).unwrap_or(match errno {
+        libc::ENOENT | libc::ENOTDIR => (Code::Io, "its directory has gone: create it"),
         _ => (Code::Io, "check the disk"),
-    };
+    });
     let hint = if hint.is_empty() { String::new() } else { format!("{hint}: ") };
     Error::new(code, format!("cannot open store {}: {hint}{error}; {cure}", quoted(path)))
 }

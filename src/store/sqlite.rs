@@ -13,7 +13,9 @@ use super::counters::Counters;
 use super::failure::Failure;
 use super::meta::Settings;
 use super::session::Session;
-use super::{Info, Store, housekeeping, meta, prune, registry, reset, schema, transaction};
+use super::{
+    Info, Store, checkpoint, housekeeping, meta, prune, registry, reset, schema, transaction,
+};
 use crate::clock::{self, When};
 use crate::deadline::Deadline;
 use crate::error::Result;
@@ -269,6 +271,7 @@ impl Store for SqliteStore {
         // One clock for all slices: rows that expire meanwhile are the next call's.
         let now = when.resolve()?;
         let mut removed = 0;
+        let mut slices = 0u64;
         let mut more = (true, true);
         while more != (false, false) {
             let (counters, more_counters, more_audit) =
@@ -284,6 +287,13 @@ impl Store for SqliteStore {
                 })?;
             removed += counters as u64;
             more = (more_counters, more_audit);
+            slices += 1;
+            if slices.is_multiple_of(prune::SLICES_BETWEEN_MOVES) {
+                self.with(&self.patience(), |session| {
+                    let _ = checkpoint::now(&session.connection);
+                    Ok(())
+                })?;
+            }
             std::thread::sleep(prune::PAUSE_BETWEEN_SLICES);
         }
         Ok(removed)

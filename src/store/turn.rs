@@ -3,9 +3,10 @@
 //! SQLite's write lock has no queue. A process that hits without pause leaves it free for a small
 //! part of the time only, so that one which looks every 20 to 100 µs may wait for long; and a try
 //! that fails holds read locks for a moment, which are in the way of others. So
-//! * who waits looks whether somebody is writing before he tries again;
-//! * who has waited for half a millisecond stands in line, one process a store, and spins where the
-//!   others sleep. The line is a lock on a byte of -shm that SQLite does not use: the kernel ends it
+//! * who waits looks whether somebody is writing before he tries again: at first for as long as a hit
+//!   takes, then after each pause;
+//! * who has waited for 0.2 ms stands in line, one process a store, and goes on looking where the
+//!   others pause. The line is a lock on a byte of -shm that SQLite does not use: the kernel ends it
 //!   with its holder;
 //! * the others look at the line once in 64 uses, and let whoever stands there go first. That is a
 //!   courtesy of 2 ms: a process that is stopped in the line is no outage.
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::os::anchor::Anchor;
 
-const STARVING: Duration = Duration::from_micros(500);
+const STARVING: Duration = Duration::from_micros(200);
 const COURTESY: Duration = Duration::from_millis(2);
 
 /// About the time of a hit.
@@ -73,6 +74,9 @@ impl Turn {
             // At once; but where it is no writer who is in the way, not for ever without a pause.
             let is_due = waiting.has_paused || !waiting.tries.is_multiple_of(TRIES_WITHOUT_PAUSE);
             return is_due && sees_no_writer_soon(anchor);
+        }
+        if waiting.tries == 1 && !waiting.has_paused {
+            return !anchor.line_is_taken() && sees_no_writer_soon(anchor);
         }
         let goes_second = waiting.last_try.elapsed() < COURTESY && anchor.line_is_taken();
         waiting.has_paused && !goes_second && !anchor.sees_writer()

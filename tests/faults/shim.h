@@ -105,6 +105,7 @@ WRAP_SIZED("write", pwrite64, (int fd, const void *from, size_t size, off64_t at
 WRAP_SIZED("write", pwritev64, (int fd, const struct iovec *parts, int count, off64_t at),
            (fd, parts, count, at), (fd, parts, count / 2, at))
 WRAP("sync", int, -1, fsync, (int fd), (fd))
+WRAP("sync", int, -1, fdatasync, (int fd), (fd))
 WRAP("truncate", int, -1, ftruncate64, (int fd, off64_t size), (fd, size))
 WRAP("stat", int, -1, stat, (const char *path, struct stat *to), (path, to))
 WRAP("stat", int, -1, lstat, (const char *path, struct stat *to), (path, to))

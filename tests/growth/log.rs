@@ -21,7 +21,7 @@ fn write_for(seconds: u32, reader_seconds: u32, directory: TempDir) -> Report {
 fn stays_short(directory: TempDir) {
     let report = write_for(3 * support::scale(), 0, directory);
     // Else this many hits would not fill such a log, and nothing would be shown.
-    assert!(report.number("acknowledged") * 4 > 2 * MOST_KIB, "too few hits: {report}");
+    assert!(report.number("acknowledged") > MOST_KIB, "too few hits: {report}");
     assert!(report.number("most_kib") < MOST_KIB, "{report}");
 }
 
