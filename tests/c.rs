@@ -33,7 +33,7 @@ fn written_tables() -> PathBuf {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     let name = format!("tables-{:016x}.h", hasher.finish());
-    let folder = support::root().join("target/ctests");
+    let folder = support::target().join("ctests");
     let finished = folder.join(&name);
     if !finished.exists() {
         fs::create_dir_all(&folder).unwrap();

@@ -4,5 +4,7 @@ mod support;
 
 #[path = "faults/disk_full.rs"]
 mod disk_full;
+#[path = "faults/housekeeping.rs"]
+mod housekeeping;
 #[path = "faults/nth.rs"]
 mod nth;

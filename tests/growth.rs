@@ -2,6 +2,10 @@
 
 mod support;
 
+#[path = "growth/crowd.rs"]
+mod crowd;
+#[path = "growth/house.rs"]
+mod house;
 #[path = "growth/keys.rs"]
 mod keys;
 #[path = "growth/log.rs"]

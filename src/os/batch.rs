@@ -7,9 +7,11 @@
 //! * the header of a frame in the log is written together with its page.
 //!
 //! Invariants:
-//! * A lock that SQLite believes to hold is held. One that it believes to be free may be held for
-//!   less than a microsecond more: the log is moved, which takes long, after the transaction.
-//! * A range is unlocked as a whole only if no lock in it is held.
+//! * A lock that SQLite believes to hold is held. One that it believes to be free may be held for a
+//!   moment more, but not while it sleeps, nor while the log is moved: that is after the transaction.
+//! * A range is unlocked as a whole only if no lock in it is held. The descriptor has one connection:
+//!   [`crate::store`] opens a file once in a process, whatever its names.
+//! * A header is put off only for a frame that is new, and a write is whole or an error.
 //! * What is put off belongs to one thread, and to one transaction of it.
 
 use std::cell::Cell;
@@ -37,7 +39,7 @@ pub(crate) struct Transaction(());
 impl Transaction {
     pub(crate) fn begin() -> Self {
         if !cfg!(feature = "test-undefended") {
-            BATCH.set(Some(Batch { unlocks: Unlocks::NONE, header: None }));
+            BATCH.set(Some(Batch { unlocks: Unlocks::NONE, header: None, log_end: 0 }));
         }
         Self(())
     }
@@ -46,10 +48,21 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         if let Some(mut batch) = BATCH.take() {
+            // SQLite ends no transaction between a header and its page. It was told that the header
+            // is written, so it is, whatever a later version does.
+            if let Some(header) = batch.header {
+                header.write_alone();
+            }
             batch.unlocks.make();
-            // SQLite never ends a transaction between a header and its page.
-            debug_assert!(batch.header.is_none());
         }
+    }
+}
+
+/// Gives up at once what SQLite believes to have given up: it is about to sleep.
+pub(super) fn make_unlocks() {
+    if let Some(mut batch) = BATCH.get() {
+        batch.unlocks.make();
+        BATCH.set(Some(batch));
     }
 }
 
@@ -57,6 +70,8 @@ impl Drop for Transaction {
 struct Batch {
     unlocks: Unlocks,
     header: Option<FrameHeader>,
+    /// The end of the frames that this transaction has written.
+    log_end: i64,
 }
 
 /// Of one -shm. Bit i stands for byte 120 + i.
@@ -80,12 +95,16 @@ struct FrameHeader {
 pub(super) fn lock(fd: RawFd, request: &libc::flock, call: impl FnOnce() -> c_int) -> c_int {
     let (Some(mut batch), Some(bits)) = (BATCH.get(), lock_bits(request)) else { return call() };
     let answer = match c_int::from(request.l_type) {
-        libc::F_UNLCK => batch.unlocks.put_off(fd, bits),
+        libc::F_UNLCK if bits & NEVER_PUT_OFF == 0 => batch.unlocks.put_off(fd, bits),
+        libc::F_UNLCK => batch.unlocks.unlock_now(fd, bits, call),
         _ => batch.unlocks.make_before_lock(fd, bits, call),
     };
     BATCH.set(Some(batch));
     answer
 }
+
+/// Of checkpointing and of recovery. Others look whether these are free again and again.
+const NEVER_PUT_OFF: u8 = 0b110;
 
 /// `None` for what is no lock of a WAL index.
 fn lock_bits(request: &libc::flock) -> Option<u8> {
@@ -102,6 +121,13 @@ impl Unlocks {
         self.held &= !bits;
         self.put_off |= bits;
         0
+    }
+
+    fn unlock_now(&mut self, fd: RawFd, bits: u8, call: impl FnOnce() -> c_int) -> c_int {
+        self.be_for(fd);
+        self.make();
+        self.held &= !bits;
+        call()
     }
 
     fn make_before_lock(&mut self, fd: RawFd, bits: u8, call: impl FnOnce() -> c_int) -> c_int {
@@ -150,34 +176,64 @@ impl Unlocks {
     }
 }
 
-/// Writes, or puts off a frame's header; returns what `pwrite` would.
+/// Writes, or puts off a frame's header; returns what `pwrite` would, but never a part of `count`: a
+/// rest of 24 bytes that SQLite asks for by itself would look like a header.
 ///
 /// # Safety
 ///
 /// `buffer` is readable for `count` bytes.
 pub(super) unsafe fn write(fd: RawFd, buffer: *const c_void, count: usize, offset: i64) -> isize {
-    let mut batch = BATCH.get();
-    let header = batch.as_mut().and_then(|batch| batch.header.take());
-    let written = match (header, &mut batch) {
-        (Some(header), _) if header.is_before(fd, offset) => {
-            written_log::note(fd, header.offset, offset + count as i64);
-            // SAFETY: the caller's promise.
-            unsafe { header.write_with(buffer, count) }
-        }
-        (None, Some(batch)) if count == FRAME_HEADER => {
-            let mut bytes = [0; FRAME_HEADER];
-            // SAFETY: the caller's promise, for as many bytes as the array has.
-            unsafe { bytes.as_mut_ptr().copy_from(buffer.cast(), FRAME_HEADER) };
-            batch.header = Some(FrameHeader { fd, offset, bytes });
-            count as isize
-        }
-        // SQLite writes nothing between a header and its page; if it did, the header goes first.
-        (Some(header), _) if !header.write_alone() => -1,
+    let Some(mut batch) = BATCH.get() else {
         // SAFETY: the caller's promise.
-        _ => unsafe { libc::pwrite64(fd, buffer, count, offset) },
+        return unsafe { libc::pwrite64(fd, buffer, count, offset) };
     };
-    BATCH.set(batch);
-    written
+    // SAFETY: the caller's promise; the slice lives no longer than this call.
+    let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), count) };
+    let is_written = match batch.header.take() {
+        Some(header) if header.is_before(fd, offset) => {
+            batch.log_end = offset + count as i64;
+            written_log::note(fd, header.offset, batch.log_end);
+            write_all(fd, [&header.bytes, bytes], header.offset)
+        }
+        Some(header) => header.write_alone() && write_all(fd, [bytes, &[]], offset),
+        // A new frame's. Headers of frames that are in the log already are written again without
+        // their pages, when a page is stored twice in one transaction.
+        None => match <[u8; FRAME_HEADER]>::try_from(bytes) {
+            Ok(bytes) if offset >= batch.log_end => {
+                batch.header = Some(FrameHeader { fd, offset, bytes });
+                true
+            }
+            _ => write_all(fd, [bytes, &[]], offset),
+        },
+    };
+    BATCH.set(Some(batch));
+    if is_written { count as isize } else { -1 }
+}
+
+/// Writes everything, or says in errno why not.
+fn write_all(fd: RawFd, mut parts: [&[u8]; 2], mut offset: i64) -> bool {
+    while parts.iter().any(|part| !part.is_empty()) {
+        let vectors = parts.map(|part| libc::iovec {
+            iov_base: part.as_ptr().cast_mut().cast(),
+            iov_len: part.len(),
+        });
+        // SAFETY: both parts are borrowed for the time of the call, which reads them.
+        let written = unsafe { libc::pwritev64(fd, vectors.as_ptr(), 2, offset) };
+        match usize::try_from(written) {
+            Ok(0) => {
+                set_errno(libc::ENOSPC);
+                return false;
+            }
+            Ok(written) => {
+                let of_first = written.min(parts[0].len());
+                parts = [&parts[0][of_first..], &parts[1][written - of_first..]];
+                offset += written as i64;
+            }
+            Err(_) if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return false,
+        }
+    }
+    true
 }
 
 impl FrameHeader {
@@ -185,27 +241,8 @@ impl FrameHeader {
         self.fd == fd && self.offset + FRAME_HEADER as i64 == offset
     }
 
-    /// Returns how much of the page was written.
-    ///
-    /// # Safety
-    ///
-    /// `page` is readable for `count` bytes.
-    unsafe fn write_with(&self, page: *const c_void, count: usize) -> isize {
-        let parts = [
-            libc::iovec { iov_base: self.bytes.as_ptr().cast_mut().cast(), iov_len: FRAME_HEADER },
-            libc::iovec { iov_base: page.cast_mut(), iov_len: count },
-        ];
-        // SAFETY: both parts are readable, by this borrow and by the caller's promise; pwritev
-        // writes to neither.
-        let written = unsafe { libc::pwritev64(self.fd, parts.as_ptr(), 2, self.offset) };
-        if written < 0 { written } else { (written - FRAME_HEADER as isize).max(0) }
-    }
-
     fn write_alone(&self) -> bool {
-        let bytes = self.bytes.as_ptr().cast();
-        // SAFETY: the array is as long as is said.
-        let written = unsafe { libc::pwrite64(self.fd, bytes, FRAME_HEADER, self.offset) };
-        written == FRAME_HEADER as isize
+        write_all(self.fd, [&self.bytes, &[]], self.offset)
     }
 }
 

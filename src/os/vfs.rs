@@ -30,10 +30,11 @@ pub(super) fn install() -> bool {
             return false;
         };
         (*vfs).xSleep = Some(sleep);
-        let replacements: [(&CStr, ffi::sqlite3_syscall_ptr); 7] = [
+        let replacements: [(&CStr, ffi::sqlite3_syscall_ptr); 8] = [
             (c"open", Some(std::mem::transmute::<OpenFn, unsafe extern "C" fn()>(open))),
             (c"close", Some(std::mem::transmute::<CloseFn, unsafe extern "C" fn()>(close))),
             (c"fcntl", Some(std::mem::transmute::<FcntlFn, unsafe extern "C" fn()>(fcntl))),
+            (c"ftruncate", Some(std::mem::transmute::<CutFn, unsafe extern "C" fn()>(ftruncate))),
             // Of each pair SQLite was built to use one.
             (c"pread", Some(std::mem::transmute::<ReadFn, unsafe extern "C" fn()>(pread))),
             (c"pread64", Some(std::mem::transmute::<ReadFn, unsafe extern "C" fn()>(pread))),
@@ -134,12 +135,29 @@ unsafe extern "C" fn pwrite(fd: c_int, buffer: *const c_void, count: usize, offs
     // SAFETY: SQLite's own arguments.
     let put = unsafe { batch::write(fd, buffer, count, offset) };
     if put < 0 {
-        LAST_ERROR.set(errno());
-        if errno() == libc::EFBIG {
-            signals::note_file_size_error();
-        }
+        note_error();
     }
     put
+}
+
+type CutFn = unsafe extern "C" fn(c_int, i64) -> c_int;
+
+/// It makes files longer too: a new -shm.
+unsafe extern "C" fn ftruncate(fd: c_int, length: i64) -> c_int {
+    // SAFETY: SQLite's own arguments.
+    let answer = unsafe { libc::ftruncate64(fd, length) };
+    if answer < 0 {
+        note_error();
+    }
+    answer
+}
+
+fn note_error() {
+    let code = errno();
+    LAST_ERROR.set(code);
+    if code == libc::EFBIG {
+        signals::note_file_size_error();
+    }
 }
 
 /// The longest that SQLite sleeps by itself, in microseconds. It does so where it has no busy
@@ -147,6 +165,7 @@ unsafe extern "C" fn pwrite(fd: c_int, buffer: *const c_void, count: usize, offs
 const LONGEST_SLEEP_US: c_int = 100;
 
 unsafe extern "C" fn sleep(_vfs: *mut ffi::sqlite3_vfs, microseconds: c_int) -> c_int {
+    batch::make_unlocks();
     let slept = microseconds.clamp(0, LONGEST_SLEEP_US);
     std::thread::sleep(Duration::from_micros(slept.unsigned_abs().into()));
     slept

@@ -54,7 +54,9 @@ impl Log {
 
     /// Keeps the log short, after a call has written to it. A log that cannot be moved is never that
     /// call's failure, since the hit is committed: the next one tries again.
-    pub(super) fn see_to(&self, connection: &Connection, written: WrittenLog) {
+    ///
+    /// What it waits for others, it waits no longer than `patience`.
+    pub(super) fn see_to(&self, connection: &Connection, written: WrittenLog, patience: Duration) {
         if written.passes(SYNC_EVERY_BYTES) {
             written.begin_to_sync();
         }
@@ -63,7 +65,7 @@ impl Log {
         }
         if written.end >= BEGIN_ANEW_BYTES {
             let waits = written.end >= WAIT_BYTES;
-            let patience = if waits { LONGEST_WAIT } else { Duration::ZERO };
+            let patience = if waits { patience.min(LONGEST_WAIT) } else { Duration::ZERO };
             self.begin_anew(connection, &Deadline::after(patience));
         }
     }

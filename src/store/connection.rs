@@ -61,22 +61,41 @@ struct Open {
 
 struct OpenOn {
     id: FileId,
-    meta: Meta,
+    /// `None` while it is being opened.
+    meta: Option<Meta>,
 }
 
-/// Keeps [`SharedConnection::open_on`] true.
-struct OpenMark(Arc<Mutex<Option<OpenOn>>>);
+/// The files of all connections of this process, open or being opened. Two on one file would share a
+/// descriptor of its -shm, and the locks on that, without knowing of each other's.
+static IN_USE: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
+
+/// Keeps [`SharedConnection::open_on`] and [`IN_USE`] true.
+struct OpenMark {
+    place: Arc<Mutex<Option<OpenOn>>>,
+    id: FileId,
+}
 
 impl OpenMark {
-    fn set(place: &Arc<Mutex<Option<OpenOn>>>, open_on: OpenOn) -> Self {
-        *place.lock_unbounded() = Some(open_on);
-        Self(Arc::clone(place))
+    /// `None` while another connection has the file.
+    fn set(place: &Arc<Mutex<Option<OpenOn>>>, id: FileId) -> Option<Self> {
+        let mut in_use = IN_USE.lock_unbounded();
+        if in_use.contains(&id) {
+            return None;
+        }
+        in_use.push(id);
+        *place.lock_unbounded() = Some(OpenOn { id, meta: None });
+        Some(Self { place: Arc::clone(place), id })
+    }
+
+    fn is_open(&self, meta: &Meta) {
+        *self.place.lock_unbounded() = Some(OpenOn { id: self.id, meta: Some(meta.clone()) });
     }
 }
 
 impl Drop for OpenMark {
     fn drop(&mut self) {
-        *self.0.lock_unbounded() = None;
+        *self.place.lock_unbounded() = None;
+        IN_USE.lock_unbounded().retain(|&id| id != self.id);
     }
 }
 
@@ -215,7 +234,7 @@ impl SharedConnection {
         let mut state = self.lock(deadline)?;
         vfs::forget_error();
         let outcome = match self.opened(&mut state, deadline) {
-            Ok(open) => open.session.work(attempt),
+            Ok(open) => open.session.work(deadline.patience(), attempt),
             Err(failure) => Err(failure),
         };
         if !matches!(&outcome, Err(failure) if failure.is_busy()) {
@@ -293,6 +312,11 @@ impl SharedConnection {
         Error::new(Code::Corrupt, format!("store {} was cut to nothing; {cure}", self.name()))
     }
 
+    fn has_another_name(&self) -> Error {
+        let message = "is open in this process under another name; close that first";
+        Error::new(Code::NotStore, format!("store {} {message}", self.name()))
+    }
+
     fn opened<'a>(
         &self,
         state: &'a mut State,
@@ -347,6 +371,7 @@ impl SharedConnection {
         } else {
             state.last_opened = Some(id);
         }
+        let mark = OpenMark::set(&self.open_on, id).ok_or_else(|| self.has_another_name())?;
         let (connection, meta) = first_open::connect(path, &state.settings, deadline)?;
         let mut file = WatchedFile::new(id);
         // SQLite opened three files by their names, and a replacement in between would leave this
@@ -356,7 +381,7 @@ impl SharedConnection {
             return Err(Failure::Replaced(Error::new(Code::Busy, message)));
         }
         state.last_opened = Some(id);
-        let mark = OpenMark::set(&self.open_on, OpenOn { id, meta: meta.clone() });
+        mark.is_open(&meta);
         let session = Session::new(connection, meta)?;
         state.open = Some(Open { session, file: Some((file, mark)) });
         if !state.anchor.as_ref().is_some_and(|anchor| anchor.fits(path)) {
@@ -374,7 +399,8 @@ impl SharedConnection {
     /// nobody.
     pub(super) fn is_ready(&self, id: FileId, secret_check: Option<&SecretCheck>) -> bool {
         self.open_on.lock_unbounded().as_ref().is_some_and(|open_on| {
-            open_on.id == id && open_on.meta.require_secret(secret_check, self.name()).is_ok()
+            let fits = |meta: &Meta| meta.require_secret(secret_check, self.name()).is_ok();
+            open_on.id == id && open_on.meta.as_ref().is_some_and(fits)
         })
     }
 
@@ -428,6 +454,9 @@ impl SharedConnection {
     pub(super) fn suspend_and_hold(&self) -> OwnedGuard<State> {
         let mut state = self.state.lock_owned();
         state.close_file();
+        // Whoever waits meanwhile may run out of time, and could not leave the line.
+        let State { turn, anchor, .. } = &mut *state;
+        turn.is_over(anchor.as_ref());
         state
     }
 }

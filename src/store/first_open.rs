@@ -201,6 +201,7 @@ pub(super) fn connect(
         return Err(refusal(path, Code::NotStore, ANOTHER_PROGRAM).into());
     }
     if application_id == 0 {
+        connection.pragma_update(None, "page_size", schema::PAGE_BYTES)?;
         patiently(deadline, || fill_empty_file(&connection, path, settings))?;
     }
     let mode = patiently(deadline, || Ok(pragma::<String>(&connection, "journal_mode")?))?;
@@ -215,6 +216,9 @@ pub(super) fn connect(
             Err(refusal(path, Code::Io, message).into())
         })?;
     }
+    // A connection that has seen the file empty believes so until it has read it undisturbed: "no such
+    // table", while others are in its way.
+    patiently(deadline, || Ok(connection.query_one(schema::COUNT_TABLES, [], |_| Ok(()))?))?;
     let agreed = patiently(deadline, || Meta::read(&connection))?;
     if agreed.format > schema::FORMAT {
         return Err(meta::unknown_format(&quoted(path), agreed.format).into());
@@ -234,8 +238,7 @@ fn fill_empty_file(
         if pragma::<i32>(connection, "application_id")? == schema::APPLICATION_ID {
             return Ok(());
         }
-        let tables: i64 =
-            connection.query_one("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        let tables: i64 = connection.query_one(schema::COUNT_TABLES, [], |row| row.get(0))?;
         if tables > 0 {
             return Err(refusal(path, Code::NotStore, ANOTHER_PROGRAM).into());
         }

@@ -96,7 +96,7 @@ impl Registry {
             return Ok(known.clone());
         }
         let same_file = match stat::stat(&path) {
-            Ok(facts) => self.open_on(facts.id),
+            Ok(facts) => self.open_on(facts.id).or_else(|| self.named_as(&path)),
             Err(_) => None,
         };
         let connection = match same_file {
@@ -133,6 +133,11 @@ impl Registry {
 
     fn open_on(&self, id: FileId) -> Option<&Arc<SharedConnection>> {
         self.files.values().find(|known| known.is_open_on(id))
+    }
+
+    /// One that is closed, by a fork or a failure, and would open the same file.
+    fn named_as(&self, path: &Path) -> Option<&Arc<SharedConnection>> {
+        self.files.values().find(|known| known.names(path))
     }
 
     /// The host closed descriptors of ours, as a daemon does: closes every connection without

@@ -75,6 +75,8 @@ SELECT
 FROM spans;
 ";
 
+pub(super) const COUNT_TABLES: &str = "SELECT count(*) FROM sqlite_schema";
+
 pub(super) const SET_META: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2)";
 pub(super) const GET_META: &str = "SELECT value FROM meta WHERE name = ?1";
 
@@ -94,7 +96,7 @@ pub(super) const HIT: &str = "
 INSERT INTO rate_limit_windows (expires_ms, rule, window_ms, key, attempts, admitted)
 SELECT hit_expires_ms(), ?1, ?2, ?3, hit_attempts(), hit_admitted()
 FROM meta WHERE name = 'format' AND value = ?4
-ON CONFLICT DO UPDATE SET
+ON CONFLICT (expires_ms, rule, window_ms, key) DO UPDATE SET
     attempts = hit_attempts(attempts, admitted),
     admitted = hit_admitted(attempts, admitted)";
 

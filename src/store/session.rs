@@ -1,5 +1,7 @@
 //! An open connection, and what belongs to it alone.
 
+use std::time::Duration;
+
 use rusqlite::Connection;
 
 use super::checkpoint::Log;
@@ -31,15 +33,16 @@ impl Session {
         })
     }
 
-    /// Runs `attempt`, and sees to the log if it has written to that.
+    /// Runs `attempt`, and sees to the log if it has written to that, no longer than `patience`.
     pub(super) fn work<T>(
         &self,
+        patience: Duration,
         attempt: impl FnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         written_log::take();
         let outcome = attempt(self);
         if let (Ok(_), Some(written)) = (&outcome, written_log::take()) {
-            self.log.see_to(&self.connection, written);
+            self.log.see_to(&self.connection, written, patience);
         }
         outcome
     }

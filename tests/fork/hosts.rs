@@ -68,7 +68,7 @@ fn stored(store: &Path) -> i64 {
 
 /// Python in an environment of its own that has gunicorn.
 fn gunicorns_python() -> PathBuf {
-    let home = support::root().join("target/gunicorn");
+    let home = support::target().join("gunicorn");
     let python = home.join("bin/python");
     if !home.join("bin/gunicorn").exists() {
         succeed(Command::new("python3").args(["-m", "venv"]).arg(&home));

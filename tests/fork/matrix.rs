@@ -1,8 +1,15 @@
 //! Every way to fork, open, close and end.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::{self, Report};
+
+const RECIPE: &str = "this test mounts a directory twice: run it as root, or allow namespaces \
+                      with: sudo sysctl kernel.unprivileged_userns_clone=1 \
+                      kernel.apparmor_restrict_unprivileged_userns=0";
 
 const RL_EFORK: i64 = -10;
 const RUNS: u32 = 3;
@@ -42,6 +49,36 @@ fn without_fork_handlers_a_forked_child_is_refused() {
         assert!(told, "{cell:?}: {report}");
         assert_eq!(report.number("hung"), 0, "{cell:?}: {report}");
     }
+}
+
+#[test]
+fn a_child_that_opens_the_store_by_a_second_name_keeps_its_locks() {
+    let program = support::compile("fork/two_names.c", &["-lsqlite3", "-ldl"]);
+    let directory = support::fresh_directory();
+    for name in ["one", "two"] {
+        fs::create_dir(directory.path().join(name)).unwrap();
+    }
+    // In a namespace of its own, so that the mount goes with the process.
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let namespace = if is_root { "-m" } else { "-Urm" };
+    let may_mount = Command::new("unshare").args([namespace, "true"]).status();
+    assert!(may_mount.is_ok_and(|status| status.success()), "{RECIPE}");
+    let output = support::command("unshare", &support::library_dir(), 60)
+        .arg(namespace)
+        .args([
+            "sh",
+            "-ec",
+            "cd \"$1\"; mount --bind one two; exec \"$2\" one/store.db two/store.db",
+            "sh",
+        ])
+        .args([directory.path(), &program])
+        .output()
+        .unwrap();
+    let report = Report::of(&output);
+    println!("two names: {report}");
+    assert!(report.succeeded, "{report}");
+    assert_eq!(report.number("unguarded"), 0, "{report}");
+    assert_eq!(report.number("stored"), report.number("acknowledged"), "{report}");
 }
 
 fn cells() -> Vec<Cell> {

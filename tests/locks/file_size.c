@@ -1,7 +1,11 @@
 /*
  * The process may not let a file grow, so the store's writes raise SIGXFSZ, which kills.
  *
- *     file_size STORE hit|open default|handled|pending
+ *     file_size STORE hit|open|open-again default|handled|pending
+ *     file_size STORE frame STRIDE
+ *
+ * open-again: of a store that nobody has open, so that its -shm is to be made. frame: at each
+ * byte near both ends of a frame of the log, and at every STRIDE-th between.
  */
 #include "attack.h"
 
@@ -43,6 +47,85 @@ static int is_expected(int code)
     return code == RL_EIO || code == RL_EFULL;
 }
 
+/* With no room for a -shm, nor for the byte that SQLite writes first. */
+static void open_again(struct score *score, const char *path, int keeps_pending)
+{
+    static const char *const endings[] = {"-wal", "-shm"};
+    pid_t maker = fork();
+    if (maker == 0) {
+        rl_limiter *limiter = open_store(path, RL_OFF);
+        hits(score, limiter, 50);
+        rl_close(limiter);
+        _exit(0);
+    }
+    reap(score, maker);
+    for (rlim_t bytes = 0; bytes < 4; bytes++) {
+        for (int index = 0; index < 2; index++) {
+            char file[4200];
+            snprintf(file, sizeof file, "%s%s", path, endings[index]);
+            CHECK(unlink(file) == 0 || errno == ENOENT);
+        }
+        pid_t child = fork();
+        if (child == 0) {
+            if (keeps_pending)
+                block_and_raise();
+            limit_to(bytes);
+            rl_limiter *limiter = NULL;
+            int code = rl_open(path, POLICY, NULL, &limiter);
+            if (code != RL_EIO)
+                die("rl_open() with a limit of %d bytes = %d", (int)bytes, code);
+            CHECK(limiter == NULL && handled == 0 && is_pending() == keeps_pending);
+            _exit(0);
+        }
+        reap(score, child);
+    }
+}
+
+enum { LOG_HEADER = 32, FRAME_HEADER = 24, FRAME = FRAME_HEADER + 1024 };
+enum { WHOLE_FRAMES = 3, MORE_HITS = 3 };
+
+/* Until the limit, and a bit longer. Nothing but the log grows: a hit more of a key is a frame. */
+static void hit_until_refused(struct score *score, rl_limiter *limiter)
+{
+    rl_result result;
+    int refused = 0;
+    for (int number = 0; refused < MORE_HITS; number++) {
+        CHECK(number < 4 * WHOLE_FRAMES);
+        int code = rl_hit(limiter, NULL, "k1", 2, 1, RL_NOW, &result);
+        if (code == RL_OK)
+            score->acknowledged++;
+        else if (code == RL_EIO)
+            refused++;
+        else
+            die("rl_hit() at the limit = %d: %s", code, rl_last_error());
+    }
+}
+
+/* At each offset a process is killed after it was refused; what is in its log, others read. */
+static void meet_frame(struct score *score, const char *path, int stride)
+{
+    for (int offset = 0; offset <= FRAME; offset++) {
+        int is_near_an_end = offset <= FRAME_HEADER + 1 || offset >= FRAME - FRAME_HEADER - 1;
+        if (!is_near_an_end && offset % stride != 0)
+            continue;
+        pid_t child = fork();
+        if (child == 0) {
+            rl_limiter *limiter = open_store(path, RL_ON);
+            hit(score, limiter, 1);
+            limit_to(LOG_HEADER + WHOLE_FRAMES * FRAME + offset);
+            hit_until_refused(score, limiter);
+            kill(getpid(), SIGKILL);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child);
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        long sum = stored(path);
+        if (sum != score->acknowledged)
+            die("limit at byte %d of a frame: acknowledged %ld, stored %ld", offset,
+                score->acknowledged, sum);
+    }
+}
+
 int main(int count, char **words)
 {
     CHECK(count == 4);
@@ -55,7 +138,11 @@ int main(int count, char **words)
         block_and_raise();
 
     rl_limiter *limiter = NULL;
-    if (strcmp(words[2], "open") == 0) {
+    if (strcmp(words[2], "open-again") == 0) {
+        open_again(score, words[1], keeps_pending);
+    } else if (strcmp(words[2], "frame") == 0) {
+        meet_frame(score, words[1], atoi(words[3]));
+    } else if (strcmp(words[2], "open") == 0) {
         limit_to(1000);
         int code = rl_open(words[1], POLICY, NULL, &limiter);
         CHECK(is_expected(code));

@@ -18,6 +18,12 @@ fn a_signal_that_was_pending_before_stays_pending() {
 }
 
 #[test]
+fn a_limit_at_any_byte_of_a_frame_loses_no_hit_that_was_acknowledged() {
+    let stride = if support::scale() == 1 { "32" } else { "1" };
+    file_size_of("frame", stride);
+}
+
+#[test]
 fn every_call_gives_the_signal_mask_back() {
     let program = support::compile("locks/signal_mask.c", &["-lsqlite3"]);
     let directory = support::fresh_directory();
@@ -26,13 +32,17 @@ fn every_call_gives_the_signal_mask_back() {
 }
 
 fn file_size(disposition: &str) {
-    let program = support::compile("locks/file_size.c", &["-lsqlite3"]);
-    for call in ["hit", "open"] {
-        let directory = support::fresh_directory();
-        let store = directory.path().join("store.db");
-        let words = [store.to_str().unwrap(), call, disposition];
-        let report = support::run_well(&program, &support::library_dir(), 60, &words);
-        assert_eq!(report.number("failed"), 0, "{call}: {report}");
-        assert_eq!(report.number("stored"), report.number("acknowledged"), "{call}: {report}");
+    for call in ["hit", "open", "open-again"] {
+        file_size_of(call, disposition);
     }
+}
+
+fn file_size_of(call: &str, how: &str) {
+    let program = support::compile("locks/file_size.c", &["-lsqlite3"]);
+    let directory = support::fresh_directory();
+    let store = directory.path().join("store.db");
+    let words = [store.to_str().unwrap(), call, how];
+    let report = support::run_well(&program, &support::library_dir(), 60, &words);
+    assert_eq!(report.number("failed"), 0, "{call}: {report}");
+    assert_eq!(report.number("stored"), report.number("acknowledged"), "{call}: {report}");
 }

@@ -16,6 +16,11 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Where cargo builds, and what the tests make beside that.
+pub fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
 /// 1 for `make test`; the long forms of `make soak` do this many times as much.
 pub fn scale() -> u32 {
     if std::env::var_os("RATELITE_SOAK").is_some_and(|value| value == "1") { 10 } else { 1 }
@@ -42,7 +47,7 @@ pub fn library_dir() -> PathBuf {
     let build = || {
         let _lock = lock("release.lock");
         succeed(cargo_build(&[]));
-        root().join("target/release")
+        target().join("release")
     };
     BUILT.get_or_init(build).clone()
 }
@@ -50,7 +55,7 @@ pub fn library_dir() -> PathBuf {
 /// Where a build of the shared library with one cargo feature is. All features share one target
 /// directory, in which SQLite is compiled once; each result is copied to a directory of its own.
 pub fn library_with_feature(feature: &str) -> PathBuf {
-    let attack = root().join("target/attack");
+    let attack = target().join("attack");
     let _lock = lock("attack.lock");
     let own = attack.join(feature);
     let (stamp, sources) = (own.join("sources"), hash_of_sources());
@@ -79,7 +84,7 @@ pub fn library_with_feature(feature: &str) -> PathBuf {
 /// kept until the program, a header, or the flags change. Libraries go into the flags (`-lm`).
 pub fn compile(source: impl AsRef<Path>, extra_flags: &[&str]) -> PathBuf {
     let source = root().join("tests").join(source);
-    let folder = root().join("target/ctests");
+    let folder = target().join("ctests");
     let stem = source.file_stem().expect("a file name").to_string_lossy().into_owned();
     let program = folder.join(format!("{stem}-{}", hash_of_program(&source, extra_flags)));
     let _lock = lock(&format!("compile-{stem}.lock"));
@@ -190,7 +195,7 @@ fn succeed(mut command: Command) {
 
 /// One test process at a time; given back when the file is closed.
 fn lock(name: &str) -> File {
-    let folder = root().join("target/ctests");
+    let folder = target().join("ctests");
     fs::create_dir_all(&folder).unwrap();
     let file = File::create(folder.join(name)).unwrap();
     file.lock().unwrap();
