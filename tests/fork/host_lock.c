@@ -42,16 +42,28 @@ static void *keep_busy(void *unused)
     return unused;
 }
 
+static int is_before(int count, char **words)
+{
+    return count == 4 && strcmp(words[3], "before") == 0;
+}
+
+/* The library registers its handlers when it is loaded. */
+static void register_first(int count, char **words)
+{
+    if (is_before(count, words))
+        CHECK(pthread_atfork(take, give, give) == 0);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const first)(int, char **) =
+    register_first;
+
 int main(int count, char **words)
 {
     CHECK(count == 4);
-    int is_before = strcmp(words[3], "before") == 0;
     score = new_score();
-    if (is_before)
-        CHECK(pthread_atfork(take, give, give) == 0);
     rl_options options = {.struct_size = sizeof options, .busy_timeout_ms = PATIENCE_MS};
     CHECK(rl_open(words[1], POLICY, &options, &limiter) == RL_OK);
-    if (!is_before)
+    if (!is_before(count, words))
         CHECK(pthread_atfork(take, give, give) == 0);
 
     pthread_t threads[THREADS];
