@@ -64,7 +64,7 @@ final class DeclarationsTest extends TestCase
             $source .= file_get_contents($file);
         }
         foreach ($declared[1] as $function) {
-            self::assertStringContainsString("$function(", $source);
+            self::assertMatchesRegularExpression("/->$function\\(|'$function'/", $source);
         }
     }
 

@@ -25,13 +25,20 @@ final class Native
     /** @var array<string, self> By the path that was asked for; lives as long as the request. */
     private static array $loaded = [];
 
-    // Parsed once, since FFI::new() with a name parses it each time. No structure is kept between
-    // calls: a signal handler may run another call before this one's answer is read.
+    // Parsed once, since FFI::new() with a name parses it each time.
     private readonly CType $resultType;
 
     private readonly CType $textType;
 
     private readonly CType $handleType;
+
+    /**
+     * That no call uses. A call takes one and gives it back: a signal handler may run another call
+     * before this one's answer is read.
+     *
+     * @var list<CData>
+     */
+    private array $freeResults = [];
 
     private function __construct(public readonly FFI $ffi)
     {
@@ -96,18 +103,21 @@ final class Native
         return FFI::string($buffer, $length);
     }
 
-    /**
-     * What a function answers that fills an rl_result.
-     *
-     * @param \Closure(CData): int $ask
-     */
-    public function result(\Closure $ask): Result
+    /** Room for one answer; answer() takes it back. */
+    public function takeResult(): CData
     {
-        $struct = $this->ffi->new($this->resultType);
-        $this->expect($ask($struct));
-        $c = $struct[0];
+        return array_pop($this->freeResults) ?? $this->ffi->new($this->resultType);
+    }
 
-        return new Result(
+    /** What a function answered with this code, which filled `$result`. */
+    public function answer(int $code, CData $result): Result
+    {
+        if ($code < 0) {
+            $this->freeResults[] = $result;
+            $this->expect($code);
+        }
+        $c = $result[0];
+        $answer = new Result(
             $c->allowed === 1,
             $c->limit,
             $c->count,
@@ -120,6 +130,9 @@ final class Native
             $c->rule,
             $c->limit_index,
         );
+        $this->freeResults[] = $result;
+
+        return $answer;
     }
 
     /** An `rl_result *` for the functions that take one. */
