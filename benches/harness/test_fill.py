@@ -10,11 +10,8 @@ from .answer import Answer
 from .crew import Crew
 from .fill import fill
 from .keys import KeyFiles
-from .paths import LIBRARY
 
 ROWS = 50
-
-pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the library is not built")
 
 
 def job(name: str, directory: Path, limit: int) -> dict[str, object]:

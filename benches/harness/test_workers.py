@@ -1,4 +1,4 @@
-"""Every worker keeps the protocol. Those that are not set up are skipped, but for Python's."""
+"""Every worker keeps the protocol; Node's where `make bench` has set it up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .answer import Answer
 from .case import DENY
 from .crew import Crew
 from .keys import KeyFiles
-from .paths import LIBRARY
+from .paths import BENCH
 from .peers import Peer, peer
 from .worker import WorkerError
 
@@ -20,12 +20,12 @@ PEERS = [
     peer(f"{language}/{name}")
     for language in ("python", "php", "rust")
     for name in ("ratelite", "how-to")
-] + [peer("node/rlf-sqlite-wal"), peer("rust/governor")]
+] + [peer("rust/governor")]
+if (BENCH / "node").exists():
+    PEERS.append(peer("node/rlf-sqlite-wal"))
 
 KEYS = 20
 SHORT = 0.05
-
-pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the library is not built")
 
 
 def job(one: Peer, directory: Path, **members: object) -> dict[str, object]:
@@ -49,15 +49,8 @@ def one(request: pytest.FixtureRequest) -> Peer:
 
 @pytest.fixture
 def crew(one: Peer, tmp_path: Path) -> Iterator[Crew]:
-    crew = Crew(one.language, [job(one, tmp_path)])
-    try:
-        crew.__enter__()
-    except WorkerError as error:
-        if one.language == "python":
-            raise
-        pytest.skip(f"not set up: {error}")
-    yield crew
-    crew.__exit__(None, None, None)
+    with Crew(one.language, [job(one, tmp_path)]) as crew:
+        yield crew
 
 
 def only(answers: list[Answer]) -> Answer:

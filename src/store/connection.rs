@@ -186,17 +186,20 @@ impl SharedConnection {
 
     /// Lets a process go first that has waited for long.
     fn give_way(&self, deadline: &Deadline) -> Result<()> {
-        let mut begin = None;
+        let mut begin: Option<Instant> = None;
         loop {
             let mut state = self.lock(deadline)?;
             let State { turn, anchor, .. } = &mut *state;
             let waits = match begin {
                 None => turn.is_anothers(anchor.as_ref()),
-                Some(begin) => turn.is_still_anothers(anchor.as_ref(), Instant::elapsed(&begin)),
+                Some(begin) => turn.is_still_anothers(anchor.as_ref(), begin.elapsed()),
             };
             drop(state);
+            if !waits {
+                return Ok(());
+            }
             begin.get_or_insert_with(Instant::now);
-            if !waits || !deadline.pause() {
+            if !deadline.pause() {
                 return Ok(());
             }
         }
