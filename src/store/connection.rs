@@ -211,11 +211,11 @@ impl SharedConnection {
         waiting.has_tried();
         loop {
             let Ok(mut state) = self.lock(deadline) else { return false };
-            let State { turn, anchor, .. } = &mut *state;
             if deadline.remaining().is_zero() {
-                turn.is_over(anchor.as_ref());
+                state.leave_line();
                 return false;
             }
+            let State { turn, anchor, .. } = &mut *state;
             let Some(anchor) = anchor else {
                 drop(state);
                 return deadline.pause();
@@ -241,8 +241,7 @@ impl SharedConnection {
             Err(failure) => Err(failure),
         };
         if !matches!(&outcome, Err(failure) if failure.is_busy()) {
-            let State { turn, anchor, .. } = &mut *state;
-            turn.is_over(anchor.as_ref());
+            state.leave_line();
         }
         let file = state.last_opened;
         let outcome = outcome.map_err(|failure| (self.unless_replaced(failure, file), file));
@@ -458,8 +457,7 @@ impl SharedConnection {
         let mut state = self.state.lock_owned();
         state.close_file();
         // Whoever waits meanwhile may run out of time, and could not leave the line.
-        let State { turn, anchor, .. } = &mut *state;
-        turn.is_over(anchor.as_ref());
+        state.leave_line();
         state
     }
 }
@@ -467,6 +465,11 @@ impl SharedConnection {
 impl State {
     fn open_file_mut(&mut self) -> Option<&mut WatchedFile> {
         Some(&mut self.open.as_mut()?.file.as_mut()?.0)
+    }
+
+    /// This process has had its turn, or has given it up.
+    fn leave_line(&mut self) {
+        self.turn.is_over(self.anchor.as_ref());
     }
 
     /// Moves into the database what stands only in a log that has no name any more.

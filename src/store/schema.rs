@@ -145,6 +145,7 @@ WHERE expires_ms = ?1 AND rule = ?2 AND window_ms = ?3 AND key = ?4";
 
 #[cfg(test)]
 mod tests {
+    use super::super::one_limit::OneLimit;
     use super::*;
 
     /// Each statement that stands in a hot path or under a lock must seek, never scan.
@@ -152,7 +153,9 @@ mod tests {
     fn every_statement_seeks() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         connection.execute_batch(SCHEMA).unwrap();
+        OneLimit::install(&connection).unwrap();
         for sql in [
+            HIT,
             GET_META,
             GET_COUNTER,
             END_OF_SLICE,

@@ -165,18 +165,8 @@ static int lock_or_fail(int fd, int command, void *argument)
               (int)syscall(SYS_fcntl, fd, command, argument));
 }
 
-#define WRAP_FCNTL(name)                                                                           \
-    int name(int fd, int command, ...)                                                             \
-    {                                                                                              \
-        va_list arguments;                                                                         \
-        va_start(arguments, command);                                                              \
-        void *argument = va_arg(arguments, void *);                                                \
-        va_end(arguments);                                                                         \
-        return lock_or_fail(fd, command, argument);                                                \
-    }
-
-WRAP_FCNTL(fcntl)
-WRAP_FCNTL(fcntl64)
+WRAP_FCNTL(fcntl, lock_or_fail)
+WRAP_FCNTL(fcntl64, lock_or_fail)
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_realloc(void *, size_t);

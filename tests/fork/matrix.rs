@@ -1,15 +1,9 @@
 //! Every way to fork, open, close and end.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Command;
 
 use crate::support::{self, Report};
-
-const RECIPE: &str = "this test mounts a directory twice: run it as root, or allow namespaces \
-                      with: sudo sysctl kernel.unprivileged_userns_clone=1 \
-                      kernel.apparmor_restrict_unprivileged_userns=0";
 
 const RL_EFORK: i64 = -10;
 const RUNS: u32 = 3;
@@ -58,19 +52,8 @@ fn a_child_that_opens_the_store_by_a_second_name_keeps_its_locks() {
     for name in ["one", "two"] {
         fs::create_dir(directory.path().join(name)).unwrap();
     }
-    // In a namespace of its own, so that the mount goes with the process.
-    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
-    let namespace = if is_root { "-m" } else { "-Urm" };
-    let may_mount = Command::new("unshare").args([namespace, "true"]).status();
-    assert!(may_mount.is_ok_and(|status| status.success()), "{RECIPE}");
-    let output = support::command("unshare", &support::library_dir(), 60)
-        .arg(namespace)
-        .args([
-            "sh",
-            "-ec",
-            "cd \"$1\"; mount --bind one two; exec \"$2\" one/store.db two/store.db",
-            "sh",
-        ])
+    let script = "cd \"$1\"; mount --bind one two; exec \"$2\" one/store.db two/store.db";
+    let output = support::mounting("a directory that is mounted twice", script, 60)
         .args([directory.path(), &program])
         .output()
         .unwrap();

@@ -46,19 +46,8 @@ static int lock_or_not(int fd, int command, void *argument)
     return syscall(SYS_fcntl, fd, command, argument);
 }
 
-/* The argument is a register, whether it means something or not. */
-#define WRAP_FCNTL(name)                                                                           \
-    int name(int fd, int command, ...)                                                             \
-    {                                                                                              \
-        va_list arguments;                                                                         \
-        va_start(arguments, command);                                                              \
-        void *argument = va_arg(arguments, void *);                                                \
-        va_end(arguments);                                                                         \
-        return lock_or_not(fd, command, argument);                                                 \
-    }
-
-WRAP_FCNTL(fcntl)
-WRAP_FCNTL(fcntl64)
+WRAP_FCNTL(fcntl, lock_or_not)
+WRAP_FCNTL(fcntl64, lock_or_not)
 
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at)
 {

@@ -187,4 +187,15 @@ __attribute__((unused)) static void reap(struct score *score, pid_t child)
         die("child %d ended with status %#x", child, status);
 }
 
+/* An fcntl that is `work`. Its argument is a register, whether it means something or not. */
+#define WRAP_FCNTL(name, work)                                                                     \
+    int name(int fd, int command, ...)                                                             \
+    {                                                                                              \
+        va_list arguments;                                                                         \
+        va_start(arguments, command);                                                              \
+        void *argument = va_arg(arguments, void *);                                                \
+        va_end(arguments);                                                                         \
+        return work(fd, command, argument);                                                        \
+    }
+
 #endif

@@ -7,6 +7,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -124,6 +125,22 @@ pub fn command(program: impl AsRef<OsStr>, library: &Path, seconds: u32) -> Comm
     let mut command = Command::new("timeout");
     command.args(["--signal=KILL", &seconds.to_string()]).arg(program);
     command.env("LD_LIBRARY_PATH", library);
+    command
+}
+
+/// As [`command`], for a shell's script that mounts, in a namespace of its own: the mounts go with
+/// the process. `what` is for the message where that is not allowed.
+pub fn mounting(what: &str, script: &str, seconds: u32) -> Command {
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let namespace = if is_root { "-m" } else { "-Urm" };
+    let may_mount = Command::new("unshare").args([namespace, "true"]).status();
+    assert!(
+        may_mount.is_ok_and(|status| status.success()),
+        "{what}: run this as root, or allow namespaces with: sudo sysctl \
+         kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0"
+    );
+    let mut command = command("unshare", &library_dir(), seconds);
+    command.args([namespace, "sh", "-ec", script, "sh"]);
     command
 }
 
