@@ -13,8 +13,8 @@ GENERATED = $(dir $(shell ls -t $(RELEASE)/build/ratelite-*/out/ratelite.h | hea
 PACKAGES := gcc g++ libc6-dev binutils clang valgrind pkg-config sqlite3 libsqlite3-dev \
             libjemalloc2 util-linux php-cli
 
-.PHONY: help build header demo test setup lint test-rust test-python test-php test-languages test-benches bench bench-quick \
-        bench-defences soak install clean
+.PHONY: help build header demo test setup lint test-rust test-python test-php test-languages \
+        test-durable-hit test-no-table test-benches bench bench-quick bench-defences soak install clean
 .NOTPARALLEL: # the parts of `test` share two cores and one build directory
 
 help: ## list the targets
@@ -42,7 +42,7 @@ target/demo/%: bindings/c/%.c include/ratelite.h | build
 	@mkdir -p $(@D)
 	$(CC) -Wall -Wextra -Iinclude $< -o $@ -L$(RELEASE) -lratelite -Wl,-rpath,'$(CURDIR)/$(RELEASE)'
 
-test: setup lint test-rust test-python test-php test-languages test-benches ## everything, and what it needs
+test: setup lint test-rust test-python test-php test-languages test-durable-hit test-no-table test-benches ## everything, and what it needs
 
 setup: ## install what the tests of the core need of Debian, if it is missing
 	@dpkg -s $(PACKAGES) >/dev/null 2>&1 || \
@@ -71,13 +71,26 @@ test-php: build ## the PHP binding
 test-languages: build ## C, Python and PHP at once on one store
 	tests/three_languages/run
 
+# The library with another default durability, and the tests for which it matters how hits are counted.
+DURABLE_HIT := target/attack/test-durable-hit/libratelite.so
+STORE_TESTS := c clock faults files first_open fork format growth hosts kills locks model secrets semantics store turns
+HOST_TESTS  := c faults fork hosts kills locks turns
+
+test-durable-hit: build ## the same, where each hit is in the file before it is answered
+	RATELITE_TEST=hit cargo test --release $(STORE_TESTS:%=--test %)
+	RATELITE_LIBRARY=$(CURDIR)/$(DURABLE_HIT) bindings/python/test
+	RATELITE_LIBRARY=$(CURDIR)/$(DURABLE_HIT) bindings/php/test
+
+test-no-table: build ## what programs do with the library, where it has no shared table
+	RATELITE_TEST=rows cargo test --release $(HOST_TESTS:%=--test %)
+
 test-benches: build ## the harness of the benchmarks, and the workers that need no peer
 	benches/harness/test
 
-bench: build ## beside other rate limiters, in 20 minutes: benches/RESULTS.md
+bench: build ## beside other rate limiters, in 25 minutes: benches/RESULTS.md
 	benches/run
 
-bench-quick: build ## less of it, in 3 minutes: target/bench/quick/RESULTS.md
+bench-quick: build ## less of it, in 5 minutes: target/bench/quick/RESULTS.md
 	benches/run --quick
 
 bench-defences: setup ## what the defences of locks and forks cost, against builds without them

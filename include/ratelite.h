@@ -52,8 +52,8 @@
  * ERRORS
  *
  * Functions that can fail return RL_OK (0) or a negative code, and never take a failure for an
- * allowance. After a failure nothing was counted, the result is all zero (a denial), and
- * rl_last_error() says in one line what failed, on what, and what to do. No argument that is NULL
+ * allowance. After a failure nothing is spent (the attempt may stay counted), the result is all zero
+ * (a denial), and rl_last_error() says in one line what failed, on what, and what to do. No argument that is NULL
  * or out of range crashes; a pointer that is not NULL must be what the function says.
  *
  *
@@ -80,7 +80,7 @@
  * PROCESSES AND FORK
  *
  * Any number of processes, of any language, may use one store file. A process that is killed at
- * any moment loses no hit that was answered; after a power cut the last moments may be missing.
+ * any moment, or all of them at once, loses no hit that was answered.
  *
  * After fork() parent and child both go on with the limiters they have, with exact counts; a
  * server may open in its master and hit in its workers. fork() may wait for a hit in progress, a
@@ -94,6 +94,40 @@
  * library from the child of vfork(). posix_spawn(), system() and popen() are safe.
  *
  * A store in `:memory:` is copied by fork(), like other memory.
+ *
+ *
+ * WHERE A HIT IS COUNTED
+ *
+ * Live windows are counted in a table in memory that all processes on the store share, mapped from the
+ * file `<store>-table` beside it: one atomic step a hit, 0.1 microseconds. Every answer, of rl_hit()
+ * and of rl_status(), is exact in every process at every moment. The SQLite file is the durable copy:
+ *
+ *  - RL_DURABLE_INTERVAL (the default): hits write what was counted into the file in batches, each
+ *    flush_interval_ms (100) as long as anybody hits. Who reads the file by other means is at most
+ *    that much behind. A power cut takes at most the last interval; a crash of processes takes
+ *    nothing. When traffic stops, the last interval waits in the table for the next hit, rl_prune(),
+ *    rl_open(), or the rl_close() of a process's last limiter that lived longer than an interval.
+ *    rl_prune(limiter, 0, &removed) writes everything out and removes nothing.
+ *  - RL_DURABLE_HIT, and limiters with `audit`: a hit is in the file before it is answered, 10 to 20
+ *    microseconds. Both kinds may be used on one store at once.
+ *
+ * If the file cannot be written (a full disk, say), hits at an interval go on, exactly; rl_info() tells
+ * how far the file is behind, and why. A key whose counter must be read from the file, or a table that
+ * is full, needs the file: those hits fail, as all do under RL_DURABLE_HIT.
+ *
+ * The table has table_slots places, 262,144 unless the store's creator says otherwise, in 33 MiB of
+ * disk and page cache; each limit's window of each key takes one. Keys beyond that are moved to the
+ * file and back, which is exact, and as slow as a hit in the file. Twice the number of keys of two
+ * windows is a good size.
+ *
+ * A store that is made where that cannot be has no table, for all processes alike, and each hit is
+ * committed before it is answered: the filesystem is not ext4, xfs, tmpfs or overlay; the system has no
+ * locks of open file descriptions, the processor no 128-bit compare-and-swap (all of x86-64-v2 and
+ * ARMv8 have), or /proc is not mounted. rl_info() says "table":null then. A process that cannot map a
+ * table which others use gets RL_ENOTSTORE.
+ *
+ * While a process is stopped (SIGSTOP) in the midst of a claim, new keys of one in 1024 wait for it, at
+ * most until their deadline; live keys go on. At most 4096 processes use a table at a time.
  *
  *
  * THE HOST'S OWN SQLITE
@@ -115,14 +149,15 @@
  *
  * FILES
  *
- * Beside the store stand its -wal and -shm: all three belong together; copy a store in use with
- * `sqlite3 limits.db ".backup copy.db"`, never with cp. The directory must be writable. Only local
+ * Beside the store stand its -wal, -shm and -table: all four belong together; copy a store in use with
+ * `sqlite3 limits.db ".backup copy.db"`, never with cp. A store that is restored from a backup, or whose
+ * -table is deleted, begins a new table from what its rows say. The directory must be writable. Only local
  * filesystems: NFS, SMB, FUSE and the like are refused. A store that is deleted or replaced under
  * a running process is noticed within a second; until then hits may count in the old file. A log
- * whose database has gone is kept as `<path>.orphan-<milliseconds>-wal`. Never truncate -shm: every
- * process has it mapped, and the system ends those that touch what is gone (SIGBUS).
+ * whose database has gone is kept as `<path>.orphan-<milliseconds>-wal`. Never truncate -shm or -table: every
+ * process has them mapped, and the system ends those that touch what is gone (SIGBUS).
  *
- * The library keeps up to 5 descriptors a store, and 1 a file that it refused, open until the
+ * The library keeps up to 6 descriptors a store, and 1 a file that it refused, open until the
  * process exits or forks, also those of a store that was renamed. Do not close descriptors that you did not open. Doing so after the last
  * rl_close() on a store, as a daemon does, is survived; under a limiter in use it is not.
  *
@@ -257,18 +292,17 @@
 #define RL_OFF 2
 
 /**
- * `durability` of rl_options. Every value is accepted; this version commits each hit to the file
- * before it answers, whichever is asked for, and `rl_info` says so.
+ * `durability` of rl_options: RL_DURABLE_INTERVAL.
  */
 #define RL_DURABLE_DEFAULT 0
 
 /**
- * A hit is in the file before it is answered.
+ * A hit is in the file before it is answered. Counting is exact either way: see above.
  */
 #define RL_DURABLE_HIT 1
 
 /**
- * A hit is in the file at most one interval after it was answered.
+ * A hit is in the file at most an interval after it was answered, as long as anybody hits.
  */
 #define RL_DURABLE_INTERVAL 2
 
@@ -301,8 +335,8 @@ typedef struct rl_limiter rl_limiter;
  * `rl_options options = {0}; options.struct_size = sizeof options;` (in C++ `= {}`) and set what
  * you need. Everything pointed to is copied during rl_open().
  *
- * Options belong to the limiter, except file_mode and key_secret, which the store's creator
- * decides.
+ * Options belong to the limiter, except file_mode, table_slots and key_secret, which the store's
+ * creator decides.
  */
 typedef struct rl_options {
   /**
@@ -317,11 +351,13 @@ typedef struct rl_options {
    */
   int64_t busy_timeout_ms;
   /**
-   * RL_DURABLE_DEFAULT, RL_DURABLE_HIT or RL_DURABLE_INTERVAL.
+   * RL_DURABLE_DEFAULT, RL_DURABLE_HIT or RL_DURABLE_INTERVAL. On a store without a shared table,
+   * and for limiters with `audit`, it is RL_DURABLE_HIT: rl_info() tells.
    */
   int64_t durability;
   /**
-   * The interval of RL_DURABLE_INTERVAL in milliseconds, 1 to 60000. Default 100.
+   * The interval of RL_DURABLE_INTERVAL in milliseconds, 1 to 60000. Default 100. Of limiters with
+   * different ones the shortest counts, as long as they hit.
    */
   int64_t flush_interval_ms;
   /**
@@ -357,7 +393,9 @@ typedef struct rl_options {
    */
   int64_t file_mode;
   /**
-   * Reserved for a later storage mode, 0 to 2^32. It has no effect in this version.
+   * How many windows of keys the shared table of a new store holds, 1 to 2^32 (rounded up to a
+   * multiple of 16), 128 bytes of disk each. Default 262144. The creator of the store decides; if
+   * it is given for a store with another number: RL_EINVAL.
    */
   int64_t table_slots;
   /**
@@ -463,7 +501,7 @@ int rl_open(const char *store,
  *
  * The attempt is counted in every limit of the rule, also when it is denied. It is allowed if
  * `cost` fits what is left in all of them, and then spent in all of them; else in none. When the
- * function returns RL_OK, the count is in the file, and every other process sees it.
+ * function returns RL_OK, every other process sees the count.
  *
  * @param limiter  The limiter.
  * @param rule     Name of the rule, NUL-terminated; NULL for the only rule of a policy that has
@@ -480,7 +518,7 @@ int rl_open(const char *store,
  *
  * @return RL_OK, whether allowed or denied; RL_EINVAL; RL_ENORULE; RL_EBUSY; RL_EFULL; RL_EIO;
  *         RL_EPERM; RL_ECORRUPT; RL_ENOTSTORE; RL_EFORK; RL_EMFILE; RL_ENOMEM; RL_EINTERNAL.
- *         After a failure nothing was counted. The library never takes an error for an
+ *         After a failure nothing is spent; the attempt may stay counted. The library never takes an error for an
  *         allowance: whether to let a request pass then is your decision.
  *
  * Any thread, any number at once. Not from a signal handler. Since 0.1.0.
@@ -513,7 +551,8 @@ int rl_status(struct rl_limiter *limiter,
 /**
  * Removes the counters whose window is older than the current and the previous one of their own
  * length, of every rule and policy on the store; and, if this limiter has an audit retention, the
- * audit rows past it. Works in slices of about a millisecond, between which hits go on.
+ * audit rows past it. Works in slices of about a millisecond, between which hits go on. What is
+ * counted and not yet in the file is written there first, so a time of 0 does only that.
  *
  * @param limiter  The limiter.
  * @param now_ms   As for rl_hit(). Taken literally: a time in the future removes live counters.
@@ -645,8 +684,10 @@ int rl_ip_key(const char *ip,
 
 /**
  * Writes what is in force as JSON, for people and for monitoring: versions, the store's path,
- * durability, the kind of locks (`ofd`, `posix`), sizes of the files, options. More members may
- * come with later versions.
+ * `durability` (`interval`, `hit`), the kind of locks (`ofd`, `posix`), sizes of the files, options;
+ * and the shared `table` (null: each hit is a transaction) with its `slots`, `bytes` and `lag`, how far
+ * the file is behind: about how many counters are `unwritten`, since when at most (`ms`), and the
+ * `cause` if the last try to write them failed, else null. More members may come with later versions.
  *
  * @param limiter, buf, cap  As for rl_headers().
  * @return As rl_headers(), or the store's failures as rl_hit().

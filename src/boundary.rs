@@ -13,7 +13,15 @@ use crate::error::{Code, Error, Result};
 thread_local! {
     static LAST_ERROR: RefCell<Option<CString>> = const { RefCell::new(None) };
     static PANIC_TEXT: RefCell<Option<String>> = const { RefCell::new(None) };
-    static GUARDED: Cell<u32> = const { Cell::new(0) };
+    static THREAD: Thread = const { Thread { guarded: Cell::new(0), has_error: Cell::new(false) } };
+}
+
+/// What every call looks at: in one place, and without a destructor, which would have to be asked for.
+struct Thread {
+    /// How many guarded calls this thread is in.
+    guarded: Cell<u32>,
+    /// Whether there is a text in [`LAST_ERROR`].
+    has_error: Cell<bool>,
 }
 
 /// Runs the body of an exported function that returns a code.
@@ -64,13 +72,18 @@ pub(crate) unsafe fn text(
 /// Keeps a panic from crossing into C, and this thread's error text up to date.
 fn guarded<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     keep_panics_off_stderr();
-    GUARDED.set(GUARDED.get() + 1);
+    THREAD.with(|thread| thread.guarded.set(thread.guarded.get() + 1));
     let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         let text = PANIC_TEXT.take().unwrap_or_default();
         Err(Error::new(Code::Internal, format!("a bug in ratelite, please report it: {text}")))
     });
-    GUARDED.set(GUARDED.get() - 1);
-    remember(outcome.as_ref().err());
+    THREAD.with(|thread| {
+        thread.guarded.set(thread.guarded.get() - 1);
+        if outcome.is_err() || thread.has_error.get() {
+            thread.has_error.set(outcome.is_err());
+            remember(outcome.as_ref().err());
+        }
+    });
     outcome
 }
 
@@ -88,13 +101,14 @@ fn keep_panics_off_stderr() {
     }
     let others = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if GUARDED.get() == 0 {
+        if THREAD.with(|thread| thread.guarded.get()) == 0 {
             return others(panic);
         }
         PANIC_TEXT.set(Some(panic.to_string().replace('\n', " ")));
     }));
 }
 
+#[cold]
 fn remember(error: Option<&Error>) {
     // Messages have no NUL; if one ever had, the rest of it would still be worth reading.
     let text = error.and_then(|error| CString::new(error.to_string().replace('\0', "\\0")).ok());

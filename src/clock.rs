@@ -1,8 +1,7 @@
 //! The host's wall clock.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use crate::error::{Code, Error, Result};
+use crate::os::wall_clock;
 use crate::window::Time;
 
 /// The time that a decision is made for.
@@ -17,6 +16,7 @@ pub(crate) enum When {
 impl When {
     /// Asked for *after* the lock that orders the decisions is held: a wait can cross the end of a
     /// window, and a time from before it would be counted in the old one.
+    #[inline]
     pub(crate) fn resolve(self) -> Result<Time> {
         match self {
             Self::Now => now(),
@@ -26,6 +26,7 @@ impl When {
 }
 
 /// The wall clock, in whole milliseconds.
+#[inline]
 pub(crate) fn now() -> Result<Time> {
     let out_of_range = || {
         Error::new(
@@ -33,9 +34,6 @@ pub(crate) fn now() -> Result<Time> {
             "the system clock is outside 1970 to 9998; set it, or give now_ms",
         )
     };
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| out_of_range())?;
-    i64::try_from(since_epoch.as_millis())
-        .ok()
-        .and_then(|millis| Time::from_millis(millis).ok())
-        .ok_or_else(out_of_range)
+    let millis = wall_clock::now_ms().ok_or_else(out_of_range)?;
+    Time::from_millis(millis).map_err(|_| out_of_range())
 }

@@ -1,5 +1,6 @@
 //! What can go wrong, as a code for programs and one line for people.
 
+use std::ffi::CStr;
 use std::path::Path;
 
 /// The kind of failure. The numbers are the C ABI's `RL_E…` constants and never change.
@@ -34,6 +35,50 @@ pub enum Code {
     Unavailable = -13,
     /// A bug in this library: a panic was caught.
     Internal = -14,
+}
+
+impl Code {
+    const ALL: [Self; 14] = [
+        Self::Invalid,
+        Self::Policy,
+        Self::NoRule,
+        Self::Busy,
+        Self::Full,
+        Self::Io,
+        Self::Permission,
+        Self::Corrupt,
+        Self::NotStore,
+        Self::Fork,
+        Self::DescriptorsExhausted,
+        Self::NoMemory,
+        Self::Unavailable,
+        Self::Internal,
+    ];
+
+    /// The code of this number, if there is one.
+    pub(crate) fn from_number(number: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| *code as i32 == number)
+    }
+
+    /// In a few words.
+    pub(crate) fn description(self) -> &'static CStr {
+        match self {
+            Self::Invalid => c"an argument is out of its range",
+            Self::Policy => c"the policy does not parse",
+            Self::NoRule => c"no such rule",
+            Self::Busy => c"the store was busy until the deadline",
+            Self::Full => c"the disk is full",
+            Self::Io => c"reading or writing the store failed",
+            Self::Permission => c"access to the store was refused",
+            Self::Corrupt => c"the store is damaged",
+            Self::NotStore => c"the file is not a store of this version",
+            Self::Fork => c"this process was made by clone() and inherited the store",
+            Self::DescriptorsExhausted => c"no file descriptor is free",
+            Self::NoMemory => c"no memory is left",
+            Self::Unavailable => c"the store server cannot be reached",
+            Self::Internal => c"a bug in ratelite",
+        }
+    }
 }
 
 /// A failed call: its [`Code`] and one line that says what failed, on what, and what to do.

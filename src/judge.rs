@@ -46,6 +46,7 @@ pub(crate) enum Answer {
 /// Answers `question` by all `limits` of a rule (at least one), whose current windows are `spans`
 /// and whose counters are `counters`, all in the same order. Brings the counters up to date; a
 /// status question and a hit of cost 0 leave them as they are.
+#[inline(always)]
 pub(crate) fn judge(
     limits: &[Limit],
     spans: &[Span],
@@ -81,6 +82,7 @@ pub(crate) fn judge(
 
 /// The denial, if any limit refuses: by the first that can never fit the cost, else by the one
 /// whose window ends last, so that whoever waits for it waits for all.
+#[inline(always)]
 fn refusal(limits: &[Limit], spans: &[Span], counters: &[Counter], cost: i64) -> Option<Verdict> {
     if let Some(limit_index) = limits.iter().position(|limit| cost > limit.units()) {
         return Some(Verdict { answer: Answer::Never, limit_index });
@@ -93,6 +95,7 @@ fn refusal(limits: &[Limit], spans: &[Span], counters: &[Counter], cost: i64) ->
 }
 
 /// The first of the limits with the least remaining.
+#[inline(always)]
 fn scarcest(limits: &[Limit], counters: &[Counter]) -> usize {
     (0..limits.len())
         .min_by_key(|&index| remaining(&limits[index], &counters[index]))
@@ -100,6 +103,7 @@ fn scarcest(limits: &[Limit], counters: &[Counter]) -> usize {
 }
 
 /// The units that are left. Never negative, even where another policy admitted more.
+#[inline]
 pub(crate) fn remaining(limit: &Limit, counter: &Counter) -> i64 {
     limit.units().saturating_sub(counter.admitted).max(0)
 }

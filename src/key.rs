@@ -16,11 +16,16 @@ const HASH_BYTES: usize = 32;
 /// One more than [`PLAIN_BYTES`], so that no short key can equal the form of a long one.
 const STORED_BYTES: usize = HEAD_BYTES + 1 + HASH_BYTES;
 
+/// A whole number of words.
+const BUFFER_BYTES: usize = STORED_BYTES.next_multiple_of(8);
+
 /// A key as it is stored, without allocation. There is no `Debug`: a key belongs in no message.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(16))] // read in words right after it was written
 pub(crate) struct StoredKey {
+    /// Zeros follow the key.
+    bytes: [u8; BUFFER_BYTES],
     len: u8,
-    bytes: [u8; STORED_BYTES],
 }
 
 impl StoredKey {
@@ -28,15 +33,25 @@ impl StoredKey {
     ///
     /// Up to 72 bytes are kept as they are. Of a longer key the first 40 bytes are, then `#` and
     /// the SHA-256 of the whole. With a secret it is the HMAC-SHA-256 of the whole key instead.
+    #[inline(always)]
     pub(crate) fn new(key: &[u8], secret: Option<&Secret>) -> Result<Self> {
         if key.is_empty() {
             return Err(Error::invalid("the key is empty: give bytes that identify the client"));
         }
-        Ok(match secret {
+        if secret.is_some() || key.len() > PLAIN_BYTES {
+            return Ok(Self::hashed(key, secret));
+        }
+        let mut bytes = [0; BUFFER_BYTES];
+        bytes[..key.len()].copy_from_slice(key);
+        Ok(Self { len: key.len() as u8, bytes })
+    }
+
+    #[cold]
+    fn hashed(key: &[u8], secret: Option<&Secret>) -> Self {
+        match secret {
             Some(secret) => Self::concat([&secret.hash(key)]),
-            None if key.len() <= PLAIN_BYTES => Self::concat([key]),
             None => Self::concat([&key[..HEAD_BYTES], b"#", Sha256::digest(key).as_slice()]),
-        })
+        }
     }
 
     /// The bytes to store and to compare: 1 to 73.
@@ -44,8 +59,29 @@ impl StoredKey {
         &self.bytes[..usize::from(self.len)]
     }
 
+    /// The `at`-th word of the stored form, the last one padded with zeros. That of a long key has no
+    /// `#` in it.
+    #[inline]
+    pub(crate) fn word(&self, at: usize) -> u64 {
+        let skipped = usize::from(usize::from(self.len) == STORED_BYTES && at * 8 >= HEAD_BYTES);
+        let start = at * 8 + skipped;
+        self.bytes[start..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+    }
+
+    /// The length of the longest stored form.
+    pub(crate) const LONGEST: usize = STORED_BYTES;
+
+    /// From `length` bytes, the `#` of a long key left out.
+    pub(crate) fn without_mark(bytes: &[u8], length: u8) -> Self {
+        if usize::from(length) == STORED_BYTES {
+            let (head, hash) = bytes.split_at(HEAD_BYTES);
+            return Self::concat([head, b"#", &hash[..HASH_BYTES]]);
+        }
+        Self::concat([&bytes[..usize::from(length)]])
+    }
+
     fn concat<const N: usize>(parts: [&[u8]; N]) -> Self {
-        let mut bytes = [0; STORED_BYTES];
+        let mut bytes = [0; BUFFER_BYTES];
         let mut len = 0;
         for part in parts {
             bytes[len..len + part.len()].copy_from_slice(part);

@@ -1,5 +1,7 @@
 //! The safe API: a policy applied to a store.
 
+use std::sync::Arc;
+
 use crate::clock::When;
 use crate::error::{Code, Error, Result};
 use crate::headers::{self, Style};
@@ -7,9 +9,9 @@ use crate::judge::Question;
 use crate::key::{Secret, StoredKey};
 use crate::options::Options;
 use crate::outcome::Outcome;
-use crate::policy::{Policy, Rule};
+use crate::policy::Policy;
 use crate::problem;
-use crate::store::{self, Info, Store};
+use crate::store::{self, Info, SqliteStore, Store};
 use crate::units::Cost;
 use crate::window::Time;
 
@@ -19,8 +21,8 @@ use crate::window::Time;
 /// policy that has one; and a time in milliseconds since the Unix epoch (1970 to 9998), or `None`
 /// for the system clock, which is then read under the lock that orders the hits.
 pub struct Limiter {
-    policy: Policy,
-    store: Box<dyn Store>,
+    policy: Arc<Policy>,
+    store: SqliteStore,
     secret: Option<Secret>,
 }
 
@@ -42,9 +44,10 @@ impl Limiter {
     /// As [`Limiter::open`], for a path and a policy that need not be UTF-8.
     pub(crate) fn open_bytes(store: &[u8], policy: &[u8], options: &Options) -> Result<Self> {
         options.check()?;
-        let policy = Policy::parse(policy)?;
+        let policy = Arc::new(Policy::parse(policy)?);
         let secret = options.key_secret.as_deref().map(Secret::new).transpose()?;
-        let store = store::open(store, options, secret.as_ref().map(Secret::check))?;
+        let check = secret.as_ref().map(Secret::check);
+        let store = store::open(store, Arc::clone(&policy), options, check)?;
         Ok(Self { policy, store, secret })
     }
 
@@ -57,6 +60,7 @@ impl Limiter {
     /// [`Code::NoRule`], [`Code::Invalid`] (empty key, cost, time), and those of the store:
     /// [`Code::Busy`], [`Code::Full`], [`Code::Io`], [`Code::Permission`], [`Code::Corrupt`],
     /// [`Code::NotStore`], [`Code::Fork`]. After an error nothing was counted.
+    #[inline(always)] // into `rl_hit`, the hot path of every language
     pub fn hit(
         &self,
         rule: Option<&str>,
@@ -68,12 +72,14 @@ impl Limiter {
     }
 
     /// Says what a hit of cost 1 would meet, and changes nothing. Errors as [`Limiter::hit`].
+    #[inline(never)]
     pub fn status(&self, rule: Option<&str>, key: &[u8], now_ms: Option<i64>) -> Result<Outcome> {
         self.ask(rule, key, Question::Status, now_ms)
     }
 
     /// Gives units back in the current windows of the rule, down to nothing spent; the attempts
     /// stay counted. Answers like [`Limiter::status`]. Errors as [`Limiter::hit`].
+    #[inline(never)]
     pub fn refund(
         &self,
         rule: Option<&str>,
@@ -84,6 +90,7 @@ impl Limiter {
         self.ask(rule, key, Question::Refund(Cost::new(cost)?), now_ms)
     }
 
+    #[inline(always)]
     fn ask(
         &self,
         rule: Option<&str>,
@@ -91,18 +98,20 @@ impl Limiter {
         question: Question,
         now_ms: Option<i64>,
     ) -> Result<Outcome> {
-        let (index, rule) = self.rule(rule)?;
+        let mut answer = Outcome::NONE;
+        let rule = self.rule(rule)?;
         let key = StoredKey::new(key, self.secret.as_ref())?;
-        self.store.ask(rule, index, &key, question, when(now_ms)?)
+        self.store.ask(rule, &key, question, when(now_ms)?, &mut answer)?;
+        Ok(answer)
     }
 
     /// Forgets a key in one rule, or with `None` in every rule of this policy. Returns how many
     /// counters went. Errors as [`Limiter::hit`].
     pub fn reset(&self, rule: Option<&str>, key: &[u8]) -> Result<u64> {
         let key = StoredKey::new(key, self.secret.as_ref())?;
-        let rules: Vec<&Rule> = match rule {
-            Some(_) => vec![self.rule(rule)?.1],
-            None => self.policy.rules().iter().collect(),
+        let rules: Vec<usize> = match rule {
+            Some(_) => vec![self.rule(rule)?],
+            None => (0..self.policy.rules().len()).collect(),
         };
         self.store.reset(&rules, &key)
     }
@@ -160,22 +169,23 @@ impl Limiter {
         &self.policy
     }
 
-    fn rule(&self, name: Option<&str>) -> Result<(usize, &Rule)> {
-        let index = match name {
+    #[inline]
+    fn rule(&self, name: Option<&str>) -> Result<usize> {
+        match name {
             Some(name) => self.policy.rule_index(name).ok_or_else(|| {
                 let shown: String = name.chars().take(64).collect();
                 Error::new(Code::NoRule, format!("the policy has no rule {shown:?}"))
-            })?,
+            }),
             // Never the first of several: an unmatched route must not be charged to it.
             None => self.policy.sole_rule().ok_or_else(|| {
                 let message = "the policy has several rules: name one";
                 Error::new(Code::NoRule, message)
-            })?,
-        };
-        Ok((index, &self.policy.rules()[index]))
+            }),
+        }
     }
 }
 
+#[inline]
 fn when(now_ms: Option<i64>) -> Result<When> {
     Ok(match now_ms {
         None => When::Now,

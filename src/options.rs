@@ -1,5 +1,6 @@
 //! What a limiter can be told when it is opened.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -9,7 +10,26 @@ pub(crate) const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
 const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 const DEFAULT_AUDIT_RETENTION: Duration = Duration::from_secs(30 * 86_400);
+const DEFAULT_DURABILITY: Durability = match cfg!(feature = "test-durable-hit") {
+    true => Durability::Hit,
+    false => Durability::Interval,
+};
+const DEFAULT_FLUSH_INTERVAL: Duration = Duration::from_millis(100);
+const FLUSH_INTERVALS: RangeInclusive<Duration> =
+    Duration::from_millis(1)..=Duration::from_millis(60_000);
+const MOST_TABLE_SLOTS: u64 = 1 << 32;
 const DEFAULT_FILE_MODE: u32 = 0o600;
+
+/// When a hit is in the file. Every hit is counted exactly and at once, for all processes; this is
+/// about who reads the file by other means, and about what a power cut takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Before it is answered.
+    Hit,
+    /// At most an interval after it was answered, as long as anybody hits. A process that is killed
+    /// loses nothing; a power cut may take the last interval.
+    Interval,
+}
 
 /// How a [`Limiter`](crate::Limiter) uses its store. Start from `Options::default()`.
 #[derive(Clone)]
@@ -36,6 +56,14 @@ pub struct Options {
     /// The permission bits of a store that is created, whatever the umask: 0600 unless set. The
     /// owner must be able to read and write.
     pub file_mode: u32,
+    /// When a hit is in the file: see [`Durability`]. At an interval unless set.
+    pub durability: Durability,
+    /// The interval of [`Durability::Interval`]: 100 ms unless set, 1 ms to 60 s.
+    pub flush_interval: Duration,
+    /// How many windows of keys the shared table of a store that is created can hold, 1 to 2^32:
+    /// 262,144 unless set, in a file of 33 MiB. Decided by whoever creates the store; if set, a store
+    /// with another number is refused.
+    pub table_slots: Option<u64>,
     /// If set, the store keeps HMAC-SHA-256 values under this secret instead of keys. Decided by
     /// whoever creates the store; a store made with another secret, or none, is refused.
     pub key_secret: Option<Vec<u8>>,
@@ -51,6 +79,9 @@ impl Default for Options {
             audit: false,
             audit_retention: None,
             file_mode: DEFAULT_FILE_MODE,
+            durability: DEFAULT_DURABILITY,
+            flush_interval: DEFAULT_FLUSH_INTERVAL,
+            table_slots: None,
             key_secret: None,
         }
     }
@@ -66,6 +97,12 @@ impl Options {
         let owner_access = 0o600;
         if self.busy_timeout > MAX_BUSY_TIMEOUT {
             return Err(Error::invalid("busy_timeout is over 60 seconds"));
+        }
+        if !FLUSH_INTERVALS.contains(&self.flush_interval) {
+            return Err(Error::invalid("flush_interval is not 1 ms to 60 s"));
+        }
+        if self.table_slots.is_some_and(|slots| !(1..=MOST_TABLE_SLOTS).contains(&slots)) {
+            return Err(Error::invalid("table_slots is not 1 to 4294967296"));
         }
         if self.file_mode & !0o666 != 0 || self.file_mode & owner_access != owner_access {
             return Err(Error::invalid(format!(

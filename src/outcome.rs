@@ -37,8 +37,24 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Of a question that has no answer yet: a denial.
+    pub(crate) const NONE: Self = Self {
+        allowed: false,
+        limit: 0,
+        count: 0,
+        remaining: 0,
+        reset_at: 0,
+        retry_after: 0,
+        window_start_ms: 0,
+        window_ms: 0,
+        now_ms: 0,
+        rule: 0,
+        limit_index: 0,
+    };
+
     /// Puts a verdict into numbers. `limits`, `spans` and `counters` are those that were judged,
     /// the counters after it; `rule` is the index of their rule.
+    #[inline(always)]
     pub(crate) fn new(
         verdict: Verdict,
         rule: usize,

@@ -26,6 +26,7 @@ impl Time {
     /// # Errors
     ///
     /// [`Code::Invalid`](crate::error::Code::Invalid) outside that range.
+    #[inline]
     pub fn from_millis(ms: i64) -> Result<Self> {
         if (0..=MAX_TIME_MS).contains(&ms) {
             Ok(Self(ms))
@@ -81,6 +82,11 @@ impl Window {
         }
     }
 
+    /// The window of a [`Window::code`]; `None` for other numbers.
+    pub(crate) fn from_code(code: i64) -> Option<Self> {
+        if code == 0 { Some(Self::Month) } else { Self::from_millis(code) }
+    }
+
     /// The length in seconds; `None` for a month and for a length with a fraction of a second.
     pub fn whole_seconds(self) -> Option<i64> {
         match self {
@@ -105,6 +111,15 @@ impl Window {
                 }
             }
         }
+    }
+}
+
+impl Length {
+    /// The window that starts at `start_ms`, if `now` lies in it.
+    #[inline]
+    pub(crate) fn span_from(self, start_ms: i64, now: Time) -> Option<Span> {
+        let within = (now.0.wrapping_sub(start_ms) as u64) < self.0 as u64;
+        within.then(|| Span { start_ms, end_ms: start_ms + self.0 })
     }
 }
 
@@ -146,16 +161,19 @@ impl Span {
     }
 
     /// The end in epoch seconds, rounded up: whoever waits for it never wakes too early.
+    #[inline]
     pub fn reset_at(&self) -> i64 {
         seconds_rounded_up(self.end_ms)
     }
 
     /// Seconds from `now` to the end, rounded up: at least 1 for a `now` within the span.
+    #[inline]
     pub fn retry_after(&self, now: Time) -> i64 {
         seconds_rounded_up(self.end_ms - now.0)
     }
 }
 
+#[inline]
 fn seconds_rounded_up(ms: i64) -> i64 {
     ms.div_euclid(SECOND_MS) + i64::from(ms.rem_euclid(SECOND_MS) > 0)
 }

@@ -7,6 +7,8 @@ mod support;
 mod attack;
 #[path = "locks/descriptors.rs"]
 mod descriptors;
+#[path = "locks/host_transaction.rs"]
+mod host_transaction;
 #[path = "locks/kinds_of_locks.rs"]
 mod kinds_of_locks;
 #[path = "locks/signals.rs"]

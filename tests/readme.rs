@@ -39,17 +39,18 @@ fn the_c_programs_of_the_readme_run() {
     }
 }
 
-/// Against the library's crate, as it was built for this test.
+/// Against the library's crate: the modes of the tests are of those who load the shared library.
 #[test]
 fn the_rust_programs_of_the_readme_run() {
     for (number, program) in programs("rust").into_iter().enumerate() {
-        let directory = support::fresh_directory();
+        let (directory, built) = (support::fresh_directory(), built_crate());
         let source = directory.path().join(format!("readme{number}.rs"));
         fs::write(&source, program).unwrap();
         let executable = directory.path().join("readme");
         let mut compiler = Command::new("rustc");
-        compiler.args(["--edition=2024", "-L"]).arg(dependencies()).arg(&source);
-        compiler.arg("--extern").arg(format!("ratelite={}", crate_file().display()));
+        compiler.args(["--edition=2024", "-L"]).arg(built.join("deps")).arg(&source);
+        let file = built.join("libratelite.rlib");
+        compiler.arg("--extern").arg(format!("ratelite={}", file.display()));
         let output = compiler.arg("-o").arg(&executable).output().unwrap();
         let report = support::Report::of(&output);
         assert!(report.succeeded, "{report}");
@@ -57,10 +58,10 @@ fn the_rust_programs_of_the_readme_run() {
     }
 }
 
-fn crate_file() -> PathBuf {
-    support::library_dir().join("libratelite.rlib")
-}
-
-fn dependencies() -> PathBuf {
-    support::library_dir().join("deps")
+fn built_crate() -> PathBuf {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "--lib", "--quiet"]).current_dir(support::root());
+    let report = support::Report::of(&cargo.output().unwrap());
+    assert!(report.succeeded, "{report}");
+    support::target().join("release")
 }

@@ -1,25 +1,28 @@
 //! What the store keeps, what it lets go, and what it refuses.
 
+mod support;
+
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ratelite::{Code, Error, Limiter, Options};
+use ratelite::{Code, Durability, Error, Limiter, Options};
+use support::{Mode, mode};
 use tempfile::TempDir;
 
 const NOW: i64 = 1_767_225_645_000;
 const MINUTE: i64 = 60_000;
 
 fn fresh() -> (TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = support::fresh_directory();
     let store = directory.path().join("limits.db");
     (directory, store)
 }
 
 fn try_open(store: &Path, policy: &str, set: impl FnOnce(&mut Options)) -> Result<Limiter, Error> {
-    let mut options = Options::default();
+    let mut options = support::options();
     set(&mut options);
     Limiter::open(store.to_str().unwrap(), policy, &options)
 }
@@ -32,8 +35,16 @@ fn refusal(store: &Path) -> Error {
     try_open(store, "1/s", |_| {}).err().expect("the store is refused")
 }
 
-/// The store as somebody with the sqlite3 shell sees it.
+/// The store as somebody with the sqlite3 shell sees it, once everything is written.
 fn sql(store: &Path, statement: &str) -> String {
+    if mode() != Mode::Hit {
+        support::write_out(store);
+    }
+    shell(store, statement)
+}
+
+/// The file as it stands.
+fn shell(store: &Path, statement: &str) -> String {
     let output = Command::new("sqlite3").arg(store).arg(statement).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
@@ -41,6 +52,33 @@ fn sql(store: &Path, statement: &str) -> String {
 
 fn rows(store: &Path, table: &str) -> u64 {
     sql(store, &format!("SELECT count(*) FROM {table}")).parse().unwrap()
+}
+
+/// The file of the shared table.
+fn table_of(store: &Path) -> PathBuf {
+    store.with_file_name(format!("{}-table", store.file_name().unwrap().to_str().unwrap()))
+}
+
+fn info(limiter: &Limiter) -> serde_json::Value {
+    serde_json::from_str(&limiter.info().unwrap()).unwrap()
+}
+
+/// Writes at each millisecond, so that a test need not wait for it.
+fn at_once(options: &mut Options) {
+    options.flush_interval = Duration::from_millis(1);
+}
+
+/// Hits of a key until they have written everything: not as [`support::write_out`] does, which
+/// writes what has expired too.
+fn hit_until_written(limiter: &Limiter, key: &[u8], now: i64) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        limiter.hit(None, key, 1, Some(now)).unwrap();
+        if mode() == Mode::Hit || info(limiter)["table"]["lag"]["unwritten"] == 0 {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{}", info(limiter));
+    }
 }
 
 #[test]
@@ -79,11 +117,16 @@ fn prune_keeps_the_current_and_the_previous_window_of_each_length() {
 #[test]
 fn hits_go_on_while_a_prune_is_at_work() {
     let (_directory, store) = fresh();
-    let limiter = try_open(&store, "r: 1000000/min", |options| options.auto_prune = false).unwrap();
-    sql(
+    let limiter = try_open(&store, "r: 1000000/min", |options| {
+        options.auto_prune = false;
+        // Each is in the way of the prune, and the prune in its way.
+        options.durability = Durability::Hit;
+    })
+    .unwrap();
+    shell(
         &store,
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
-         INSERT INTO rate_limit_windows SELECT 120000, 'r', 60000, CAST(i AS BLOB), 1, 1 FROM n",
+         INSERT INTO rate_limit_windows SELECT 120000, i, 'r', 60000, CAST(i AS BLOB), 1, 1 FROM n",
     );
     let (done, hits) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
@@ -109,25 +152,31 @@ fn hits_go_on_while_a_prune_is_at_work() {
 #[test]
 fn a_store_with_no_cron_job_does_not_grow_for_ever() {
     let (_directory, store) = fresh();
-    let limiter = open(&store, "r: 9/min");
+    let limiter = try_open(&store, "r: 9/min", at_once).unwrap();
+    let count = "SELECT count(*) FROM rate_limit_windows";
     for minute in 0..40 {
+        let now = NOW + (minute - 200) * MINUTE;
         for key in 0..10u8 {
-            limiter.hit(None, &[key], 1, Some(NOW + (minute - 200) * MINUTE)).unwrap();
+            limiter.hit(None, &[key], 1, Some(now)).unwrap();
         }
+        hit_until_written(&limiter, &[0], now);
+        // The current and the previous minute, and at most one more that is being paid off.
+        let rows: u64 = shell(&store, count).parse().unwrap();
+        assert!((10..=30).contains(&rows), "{rows} in minute {minute}");
     }
-    // The current and the previous minute, and at most one more that is being paid off.
-    assert!(rows(&store, "rate_limit_windows") <= 30);
 }
 
 #[test]
 fn automatic_pruning_takes_only_what_is_past_by_the_wall_clock_too() {
     let (_directory, store) = fresh();
-    let limiter = open(&store, "r: 9/min");
+    let limiter = try_open(&store, "r: 9/min", at_once).unwrap();
     let wall_clock_ms =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()
             as i64;
     for ahead in [0, 10, 20, 30] {
-        limiter.hit(None, b"alice", 1, Some(wall_clock_ms + ahead * MINUTE)).unwrap();
+        let now = wall_clock_ms + ahead * MINUTE;
+        limiter.hit(None, b"alice", 1, Some(now)).unwrap();
+        hit_until_written(&limiter, b"alice", now);
     }
     assert_eq!(rows(&store, "rate_limit_windows"), 4);
 }
@@ -135,9 +184,14 @@ fn automatic_pruning_takes_only_what_is_past_by_the_wall_clock_too() {
 #[test]
 fn automatic_pruning_can_be_turned_off() {
     let (_directory, store) = fresh();
-    let limiter = try_open(&store, "r: 9/min", |options| options.auto_prune = false).unwrap();
+    let limiter = try_open(&store, "r: 9/min", |options| {
+        options.auto_prune = false;
+        at_once(options);
+    })
+    .unwrap();
     for minute in 0..20 {
         limiter.hit(None, b"alice", 1, Some(minute * MINUTE)).unwrap();
+        hit_until_written(&limiter, b"alice", minute * MINUTE);
     }
     assert_eq!(rows(&store, "rate_limit_windows"), 20);
 }
@@ -152,8 +206,9 @@ fn each_allowed_hit_is_one_audit_row_and_no_other_call_is() {
     limiter.hit(None, b"alice", 0, Some(NOW)).unwrap();
     limiter.status(None, b"alice", Some(NOW)).unwrap();
     limiter.refund(None, b"alice", 1, Some(NOW)).unwrap();
+    // Committed with the count, whatever the interval.
     assert_eq!(
-        sql(&store, "SELECT time_ms, rule, CAST(key AS TEXT), cost FROM api_calls"),
+        shell(&store, "SELECT time_ms, rule, CAST(key AS TEXT), cost FROM api_calls"),
         format!("{NOW}|api|alice|1\n{}|api|alice|2", NOW + 1)
     );
 }
@@ -186,36 +241,41 @@ fn audit_rows_have_a_retention_of_their_own() {
 
 #[test]
 fn reset_forgets_one_key_in_one_rule_or_in_all_of_this_policy() {
-    let (_directory, store) = fresh();
-    let limiter = open(&store, "a: 9/min, 9/h; b: 9/min");
-    let other = open(&store, "c: 9/min");
-    for key in [&b"alice"[..], b"bob"] {
-        for rule in ["a", "b"] {
-            limiter.hit(Some(rule), key, 1, Some(NOW)).unwrap();
+    for is_written_before in [false, true] {
+        let (_directory, store) = fresh();
+        let limiter = open(&store, "a: 9/min, 9/h; b: 9/min");
+        let other = open(&store, "c: 9/min");
+        for key in [&b"alice"[..], b"bob"] {
+            for rule in ["a", "b"] {
+                limiter.hit(Some(rule), key, 1, Some(NOW)).unwrap();
+            }
+            other.hit(None, key, 1, Some(NOW)).unwrap();
         }
-        other.hit(None, key, 1, Some(NOW)).unwrap();
+        if is_written_before {
+            support::write_out(&store);
+        }
+        assert_eq!(limiter.reset(Some("b"), b"alice").unwrap(), 1);
+        assert_eq!(limiter.reset(None, b"alice").unwrap(), 2);
+        assert_eq!(limiter.reset(None, b"alice").unwrap(), 0);
+        assert_eq!(
+            sql(
+                &store,
+                "SELECT rule, window_ms, CAST(key AS TEXT) FROM rate_limit_windows ORDER BY 3, 1, 2"
+            ),
+            "c|60000|alice\na|60000|bob\na|3600000|bob\nb|60000|bob\nc|60000|bob"
+        );
+        assert_eq!(limiter.reset(Some("c"), b"bob").unwrap_err().code(), Code::NoRule);
     }
-    assert_eq!(limiter.reset(Some("b"), b"alice").unwrap(), 1);
-    assert_eq!(limiter.reset(None, b"alice").unwrap(), 2);
-    assert_eq!(limiter.reset(None, b"alice").unwrap(), 0);
-    assert_eq!(
-        sql(
-            &store,
-            "SELECT rule, window_ms, CAST(key AS TEXT) FROM rate_limit_windows ORDER BY 3, 1, 2"
-        ),
-        "c|60000|alice\na|60000|bob\na|3600000|bob\nb|60000|bob\nc|60000|bob"
-    );
-    assert_eq!(limiter.reset(Some("c"), b"bob").unwrap_err().code(), Code::NoRule);
 }
 
 #[test]
 fn a_damaged_row_is_an_error_and_never_an_allowance() {
     let (_directory, store) = fresh();
-    drop(open(&store, "r: 9/min"));
+    let open = || try_open(&store, "r: 9/min", |options| options.keep_open = false).unwrap();
+    drop(open());
     // What a damaged page can hold, SQLite refuses to write.
     let any_type = "UPDATE sqlite_schema SET sql = replace(sql, 'STRICT, ', '')";
-    sql(&store, &format!("PRAGMA writable_schema = ON; {any_type}"));
-    let limiter = open(&store, "r: 9/min");
+    shell(&store, &format!("PRAGMA writable_schema = ON; {any_type}"));
     for damage in [
         "attempts = 'many'",
         "attempts = 1.5",
@@ -225,23 +285,41 @@ fn a_damaged_row_is_an_error_and_never_an_allowance() {
         "admitted = attempts + 1",
         "attempts = 9007199254740992",
     ] {
-        limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
-        sql(
+        open().hit(None, b"alice", 1, Some(NOW)).unwrap();
+        let changes = shell(
             &store,
             &format!(
                 "PRAGMA ignore_check_constraints = 1; UPDATE rate_limit_windows SET {damage} \
-                 WHERE CAST(key AS TEXT) = 'alice'"
+                 WHERE CAST(key AS TEXT) = 'alice'; SELECT changes()"
             ),
         );
-        let error = limiter.hit(None, b"alice", 1, Some(NOW)).expect_err(damage);
-        assert_eq!(error.code(), Code::Corrupt);
-        assert!(error.to_string().contains("rule \"r\""), "{error}");
-        assert!(!error.to_string().contains("alice"), "{error}");
+        assert_eq!(changes, "1", "{damage}");
+        // A new table holds nothing, so that the rows are read.
+        std::fs::remove_file(table_of(&store)).unwrap();
+        let limiter = open();
+        for _ in 0..2 {
+            let error = limiter.hit(None, b"alice", 1, Some(NOW)).expect_err(damage);
+            assert_eq!(error.code(), Code::Corrupt);
+            assert!(error.to_string().contains("rule \"r\""), "{error}");
+            assert!(!error.to_string().contains("alice"), "{error}");
+        }
         assert_eq!(limiter.status(None, b"alice", Some(NOW)).unwrap_err().code(), Code::Corrupt);
         assert!(limiter.hit(None, b"bob", 1, Some(NOW)).unwrap().allowed);
         // The cure that the message names.
         assert_eq!(limiter.reset(None, b"alice").unwrap(), 1);
+        assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, 1);
+        assert_eq!(limiter.reset(None, b"alice").unwrap(), 1);
     }
+}
+
+#[test]
+fn a_row_that_is_edited_under_a_live_counter_is_overwritten() {
+    let (_directory, store) = fresh();
+    let limiter = open(&store, "r: 9/min");
+    limiter.hit(None, b"alice", 5, Some(NOW)).unwrap();
+    sql(&store, "UPDATE rate_limit_windows SET attempts = 1, admitted = 1");
+    assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, 6);
+    assert_eq!(sql(&store, "SELECT attempts, admitted FROM rate_limit_windows"), "6|6");
 }
 
 #[test]
@@ -249,8 +327,9 @@ fn the_schema_refuses_what_no_counter_can_be() {
     let (_directory, store) = fresh();
     drop(open(&store, "r: 9/min"));
     for values in ["'many', 0", "1.5, 0", "-1, -1", "1, 2", "9007199254740992, 0", "NULL, 0"] {
-        let insert =
-            format!("INSERT INTO rate_limit_windows VALUES (120000, 'r', 60000, x'61', {values})");
+        let insert = format!(
+            "INSERT INTO rate_limit_windows VALUES (120000, 0, 'r', 60000, x'61', {values})"
+        );
         let output = Command::new("sqlite3").arg(&store).arg(insert).output().unwrap();
         assert!(!output.status.success(), "{values} was accepted");
     }
@@ -261,19 +340,27 @@ fn a_store_that_was_upgraded_meanwhile_fails_instead_of_being_miscounted() {
     let (_directory, store) = fresh();
     let limiter = open(&store, "r: 9/min");
     limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
-    sql(&store, "UPDATE meta SET value = 2 WHERE name = 'format'");
+    sql(&store, "UPDATE meta SET value = 4 WHERE name = 'format'");
+    if mode() != Mode::Hit {
+        // At the next round of writing: it has counted in the table until then, and nowhere else.
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while limiter.hit(None, b"alice", 1, Some(NOW)).is_ok() {
+            assert!(Instant::now() < deadline, "it goes on counting");
+        }
+    }
     for outcome in [
         limiter.hit(None, b"alice", 1, Some(NOW)).map(drop),
-        limiter.status(None, b"alice", Some(NOW)).map(drop),
+        limiter.hit(None, b"bob", 1, Some(NOW)).map(drop),
         limiter.refund(None, b"alice", 1, Some(NOW)).map(drop),
         limiter.reset(None, b"alice").map(drop),
         limiter.prune(Some(NOW)).map(drop),
+        limiter.status(None, b"alice", Some(NOW)).map(drop),
     ] {
         let error = outcome.unwrap_err();
         assert_eq!(error.code(), Code::NotStore);
-        assert!(error.to_string().contains("format 2"), "{error}");
+        assert!(error.to_string().contains("format 4"), "{error}");
     }
-    assert_eq!(sql(&store, "SELECT attempts FROM rate_limit_windows"), "1");
+    assert_eq!(shell(&store, "SELECT attempts FROM rate_limit_windows"), "1");
 }
 
 #[test]
@@ -287,7 +374,9 @@ fn keys_under_a_secret_cannot_be_read_from_the_file() {
         let outcome = limiter.hit(None, b"192.0.2.7", 1, Some(NOW)).unwrap();
         assert_eq!((outcome.count, outcome.allowed), (count, count <= 2));
     }
-    for name in ["limits.db", "limits.db-wal"] {
+    assert_eq!(limiter.prune(Some(0)).unwrap(), 0);
+    assert_eq!(shell(&store, "SELECT attempts FROM rate_limit_windows"), "3");
+    for name in ["limits.db", "limits.db-wal", "limits.db-table"] {
         let bytes = std::fs::read(directory.path().join(name)).unwrap();
         assert!(!bytes.windows(9).any(|window| window == b"192.0.2.7"), "{name}");
     }
@@ -304,14 +393,17 @@ fn keys_under_a_secret_cannot_be_read_from_the_file() {
 #[test]
 fn new_files_have_the_mode_of_the_option_whatever_the_umask() {
     let (directory, store) = fresh();
-    let mode = |name: &str| {
-        std::fs::metadata(directory.path().join(name)).unwrap().permissions().mode() & 0o777
+    let modes = |name: &str| {
+        ["", "-wal", "-shm", "-table"].map(|suffix| {
+            let file = std::fs::metadata(directory.path().join(format!("{name}{suffix}")));
+            file.unwrap().permissions().mode() & 0o777
+        })
     };
     let _limiter = open(&store, "r: 9/min");
-    assert_eq!(["limits.db", "limits.db-wal", "limits.db-shm"].map(mode), [0o600; 3]);
+    assert_eq!(modes("limits.db"), [0o600; 4]);
     let shared = directory.path().join("shared.db");
     let _limiter = try_open(&shared, "r: 9/min", |options| options.file_mode = 0o666).unwrap();
-    assert_eq!(["shared.db", "shared.db-wal", "shared.db-shm"].map(mode), [0o666; 3]);
+    assert_eq!(modes("shared.db"), [0o666; 4]);
     for mode in [0o400, 0o700, 0o1600, 0] {
         let error = try_open(&shared, "r: 9/min", |options| options.file_mode = mode).err();
         assert_eq!(error.unwrap().code(), Code::Invalid, "{mode:o}");
@@ -321,15 +413,22 @@ fn new_files_have_the_mode_of_the_option_whatever_the_umask() {
 #[test]
 fn without_keep_open_the_last_close_leaves_the_database_alone() {
     let (directory, store) = fresh();
-    let files = || std::fs::read_dir(directory.path()).unwrap().count();
+    let files = || {
+        let entries = std::fs::read_dir(directory.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
     let close_for_good = |options: &mut Options| options.keep_open = false;
     let one = try_open(&store, "r: 9/min", close_for_good).unwrap();
     let two = try_open(&store, "r: 9/min", close_for_good).unwrap();
     one.hit(None, b"alice", 1, Some(NOW)).unwrap();
     drop(one);
-    assert_eq!(files(), 3);
+    assert_eq!(files(), ["limits.db", "limits.db-shm", "limits.db-table", "limits.db-wal"]);
     drop(two);
-    assert_eq!(files(), 1);
+    // But for the table, which is the dearest to make, and of which everything is written.
+    assert_eq!(files(), ["limits.db", "limits.db-table"]);
+    assert_eq!(shell(&store, "SELECT attempts FROM rate_limit_windows"), "1");
     assert_eq!(open(&store, "r: 9/min").status(None, b"alice", Some(NOW)).unwrap().count, 1);
 }
 
@@ -341,7 +440,7 @@ fn what_is_no_store_name_is_refused() {
         ("redis://localhost/0", "redis:"),
         ("/nonexistent-directory/limits.db", "directory"),
     ] {
-        let error = Limiter::open(name, "1/s", &Options::default()).err().unwrap();
+        let error = Limiter::open(name, "1/s", &support::options()).err().unwrap();
         assert_eq!(error.code(), Code::Invalid, "{error}");
         assert!(error.to_string().contains(says), "{error}");
     }
@@ -367,13 +466,19 @@ fn symbolic_links_lead_to_one_store_and_hard_links_are_refused() {
 }
 
 #[test]
-fn a_store_that_is_deleted_or_replaced_is_noticed() {
+fn a_backup_that_is_put_in_the_place_of_its_store_is_used() {
     let (directory, store) = fresh();
-    let limiter = open(&store, "r: 9/min");
+    let limiter = open(&store, "r: 1000000000/min");
     limiter.hit(None, b"alice", 5, Some(NOW)).unwrap();
     let backup = directory.path().join("backup.db");
     sql(&store, &format!(".backup {}", backup.display()));
-    limiter.hit(None, b"alice", 3, Some(NOW)).unwrap();
+    // What the backup lacks, until the database says that more was written.
+    let of_backup = shell(&backup, "SELECT sequence FROM shared_table");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while sql(&store, "SELECT sequence FROM shared_table") == of_backup {
+        assert!(Instant::now() < deadline);
+        limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+    }
 
     // As a restore must: the old -wal belongs to the old database.
     std::fs::rename(&backup, &store).unwrap();
@@ -381,24 +486,40 @@ fn a_store_that_is_deleted_or_replaced_is_noticed() {
         std::fs::remove_file(directory.path().join(name)).unwrap();
     }
     // Opening it looks at once; a limiter in use looks twice a second.
-    assert_eq!(open(&store, "r: 9/min").status(None, b"alice", Some(NOW)).unwrap().count, 5);
+    let newcomer = open(&store, "r: 1000000000/min");
+    assert_eq!(newcomer.status(None, b"alice", Some(NOW)).unwrap().count, 5);
     assert_eq!(limiter.status(None, b"alice", Some(NOW)).unwrap().count, 5);
+    assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, 6);
+    assert_eq!(sql(&store, "SELECT attempts FROM rate_limit_windows"), "6");
+}
 
+#[test]
+fn a_store_that_is_deleted_is_begun_anew() {
+    let (directory, store) = fresh();
+    let limiter = open(&store, "r: 9/min");
+    limiter.hit(None, b"alice", 5, Some(NOW)).unwrap();
     for name in ["limits.db", "limits.db-wal", "limits.db-shm"] {
-        let _ = std::fs::remove_file(directory.path().join(name));
+        std::fs::remove_file(directory.path().join(name)).unwrap();
     }
     assert_eq!(open(&store, "r: 9/min").status(None, b"alice", Some(NOW)).unwrap().count, 0);
     assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, 1);
     assert_eq!(sql(&store, "SELECT attempts FROM rate_limit_windows"), "1");
 }
 
-#[test]
-fn a_directory_that_is_taken_away_is_a_failure_and_its_return_is_enough() {
-    let (directory, store) = fresh();
+/// A store in a directory that can be taken away, and where that is put.
+fn movable() -> (TempDir, PathBuf, [PathBuf; 2]) {
+    let directory = support::fresh_directory();
     let (place, elsewhere) = (directory.path().join("data"), directory.path().join("moved"));
     std::fs::create_dir(&place).unwrap();
-    let store = place.join(store.file_name().unwrap());
-    let limiter = open(&store, "r: 9/min");
+    let store = place.join("limits.db");
+    (directory, store, [place, elsewhere])
+}
+
+#[test]
+fn a_directory_that_is_taken_away_is_a_failure_and_its_return_is_enough() {
+    let (_directory, store, [place, elsewhere]) = movable();
+    let each_hit = |options: &mut Options| options.durability = Durability::Hit;
+    let limiter = try_open(&store, "r: 1000000000/min", each_hit).unwrap();
     limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
     std::fs::rename(&place, &elsewhere).unwrap();
     assert_eq!(refusal(&store).code(), Code::Invalid);
@@ -412,7 +533,58 @@ fn a_directory_that_is_taken_away_is_a_failure_and_its_return_is_enough() {
     };
     assert_eq!(error.code(), Code::Io);
     std::fs::rename(&elsewhere, &place).unwrap();
-    assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, counted + 1);
+    let outcome = limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+    // What failed has spent nothing; as an attempt it may be counted.
+    assert_eq!(outcome.limit - outcome.remaining, counted + 1);
+    assert!((counted + 1..=counted + 2).contains(&outcome.count), "{}", outcome.count);
+    let stored = shell(&store, "SELECT attempts, admitted FROM rate_limit_windows");
+    assert_eq!(stored, format!("{}|{}", outcome.count, counted + 1));
+}
+
+fn at_an_interval(options: &mut Options) {
+    options.durability = Durability::Interval;
+    at_once(options);
+}
+
+/// Hits, each of which must be told the next count, until the lag has a cause or has none and is
+/// over. Returns the last count.
+fn hit_until_cause(limiter: &Limiter, mut count: i64, is_told: bool) -> i64 {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        count += 1;
+        assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, count);
+        let lag = info(limiter)["table"]["lag"].clone();
+        let is_over = lag["cause"].is_null() && lag["unwritten"] == 0;
+        if if is_told { lag["cause"].is_string() } else { is_over } {
+            return count;
+        }
+        assert!(Instant::now() < deadline, "{lag}");
+    }
+}
+
+#[test]
+fn at_an_interval_a_directory_that_is_taken_away_is_no_failure_of_a_live_key() {
+    let (_directory, store, [place, elsewhere]) = movable();
+    let limiter = try_open(&store, "r: 1000000000/min", at_an_interval).unwrap();
+    let before = hit_until_cause(&limiter, 0, false);
+    std::fs::rename(&place, &elsewhere).unwrap();
+    let count = hit_until_cause(&limiter, before, true);
+    std::fs::rename(&elsewhere, &place).unwrap();
+    let count = hit_until_cause(&limiter, count, false);
+    assert_eq!(shell(&store, "SELECT attempts FROM rate_limit_windows"), count.to_string());
+}
+
+#[test]
+fn at_an_interval_a_write_transaction_of_the_host_holds_up_no_live_key() {
+    let (_directory, store) = fresh();
+    let limiter = try_open(&store, "r: 1000000000/min", at_an_interval).unwrap();
+    let before = hit_until_cause(&limiter, 0, false);
+    let host = rusqlite::Connection::open(&store).unwrap();
+    host.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let count = hit_until_cause(&limiter, before, true);
+    host.execute_batch("COMMIT").unwrap();
+    let count = hit_until_cause(&limiter, count, false);
+    assert_eq!(shell(&store, "SELECT attempts FROM rate_limit_windows"), count.to_string());
 }
 
 #[test]
@@ -446,6 +618,9 @@ fn the_log_of_a_database_that_was_deleted_alone_is_not_replayed_into_a_new_one()
     for key in 0..200u8 {
         limiter.hit(None, &[key], 1, Some(NOW)).unwrap();
     }
+    if mode() != Mode::Hit {
+        support::write_out(&store);
+    }
     // What a crash leaves, without its database.
     std::fs::copy(&store, copies.path().join("whole.db")).unwrap();
     std::fs::copy(directory.path().join("limits.db-wal"), copies.path().join("limits.db-wal"))
@@ -478,7 +653,7 @@ fn another_programs_journal_is_never_played_into_a_store_nor_lost() {
     // Beside an absent store, and beside one that is there.
     let short = |options: &mut Options| options.busy_timeout = std::time::Duration::from_millis(30);
     assert_eq!(try_open(&store, "1/s", short).err().unwrap().code(), Code::NotStore);
-    assert!(!store.exists());
+    assert!(!store.exists() && !table_of(&store).exists());
     std::fs::remove_file(&journal).unwrap();
     try_open(&store, "1/s", |options| options.keep_open = false)
         .unwrap()
@@ -515,7 +690,9 @@ fn whoever_creates_the_file_anew_decides_for_it() {
     std::fs::remove_file(&store).unwrap();
     let open_mode = |options: &mut Options| options.file_mode = 0o644;
     try_open(&store, "1/s", open_mode).unwrap().hit(None, b"alice", 1, Some(NOW)).unwrap();
-    assert_eq!(std::fs::metadata(&store).unwrap().permissions().mode() & 0o777, 0o644);
+    for file in [&store, &table_of(&store)] {
+        assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o644);
+    }
 }
 
 #[test]
@@ -592,11 +769,58 @@ fn long_keys_are_kept_apart_by_their_hash_and_stay_recognisable() {
 #[test]
 fn info_says_what_is_in_force() {
     let (_directory, store) = fresh();
-    let limiter = try_open(&store, "r: 1/min", |options| options.audit = true).unwrap();
-    let info: serde_json::Value = serde_json::from_str(&limiter.info().unwrap()).unwrap();
-    assert_eq!(info["version"], ratelite::VERSION);
-    assert_eq!(info["durability"], "hit");
-    assert_eq!(info["locks"], "ofd");
-    assert_eq!(info["audit"], true);
-    assert_eq!(info["store"], store.canonicalize().unwrap().to_str().unwrap());
+    let limiter = try_open(&store, "r: 1/min", |options| {
+        options.audit = true;
+        options.table_slots = Some(100);
+        options.flush_interval = Duration::from_millis(70);
+    })
+    .unwrap();
+    let said = info(&limiter);
+    assert_eq!(said["version"], ratelite::VERSION);
+    // Audit rows are committed with their hit.
+    assert_eq!(said["durability"], "hit");
+    assert_eq!(said["flush_interval_ms"], 70);
+    assert_eq!(said["locks"], "ofd");
+    assert_eq!(said["audit"], true);
+    assert_eq!(said["store"], store.canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(said["format"], 3);
+    assert_eq!(said["table"]["slots"], 112);
+    assert_eq!(said["table"]["bytes"], std::fs::metadata(table_of(&store)).unwrap().len());
+
+    let durability = info(&open(&store, "r: 1/min"))["durability"].clone();
+    assert_eq!(durability, if mode() == Mode::Hit { "hit" } else { "interval" });
+    let said = info(&open(":memory:".as_ref(), "r: 1/min"));
+    assert_eq!((said["durability"].as_str(), said["format"].as_i64()), (Some("hit"), Some(2)));
+    assert!(said["table"].is_null());
+}
+
+#[test]
+fn the_lag_is_what_is_not_in_the_file() {
+    let (_directory, store) = fresh();
+    let a_minute = |options: &mut Options| {
+        options.durability = Durability::Interval;
+        options.flush_interval = Duration::from_secs(60);
+    };
+    let limiter = try_open(&store, "r: 9/min", a_minute).unwrap();
+    let lag = || info(&limiter)["table"]["lag"].clone();
+    limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+    limiter.prune(Some(0)).unwrap();
+    assert_eq!(lag(), serde_json::json!({ "unwritten": 0, "ms": 0, "cause": null }));
+    for key in 0..5u8 {
+        limiter.hit(None, &[key], 1, Some(NOW)).unwrap();
+    }
+    assert_eq!(lag()["unwritten"], 5);
+    assert_eq!(lag()["cause"], serde_json::Value::Null);
+    let ms = lag()["ms"].as_u64().unwrap();
+    assert!(ms < 60_000, "{ms}");
+}
+
+#[test]
+fn what_each_hit_has_written_is_no_lag() {
+    let (_directory, store) = fresh();
+    let each_hit = |options: &mut Options| options.durability = Durability::Hit;
+    let limiter = try_open(&store, "r: 9/min", each_hit).unwrap();
+    limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
+    let none = serde_json::json!({ "unwritten": 0, "ms": 0, "cause": null });
+    assert_eq!(info(&limiter)["table"]["lag"], none);
 }

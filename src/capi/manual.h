@@ -52,8 +52,8 @@
  * ERRORS
  *
  * Functions that can fail return RL_OK (0) or a negative code, and never take a failure for an
- * allowance. After a failure nothing was counted, the result is all zero (a denial), and
- * rl_last_error() says in one line what failed, on what, and what to do. No argument that is NULL
+ * allowance. After a failure nothing is spent (the attempt may stay counted), the result is all zero
+ * (a denial), and rl_last_error() says in one line what failed, on what, and what to do. No argument that is NULL
  * or out of range crashes; a pointer that is not NULL must be what the function says.
  *
  *
@@ -80,7 +80,7 @@
  * PROCESSES AND FORK
  *
  * Any number of processes, of any language, may use one store file. A process that is killed at
- * any moment loses no hit that was answered; after a power cut the last moments may be missing.
+ * any moment, or all of them at once, loses no hit that was answered.
  *
  * After fork() parent and child both go on with the limiters they have, with exact counts; a
  * server may open in its master and hit in its workers. fork() may wait for a hit in progress, a
@@ -94,6 +94,40 @@
  * library from the child of vfork(). posix_spawn(), system() and popen() are safe.
  *
  * A store in `:memory:` is copied by fork(), like other memory.
+ *
+ *
+ * WHERE A HIT IS COUNTED
+ *
+ * Live windows are counted in a table in memory that all processes on the store share, mapped from the
+ * file `<store>-table` beside it: one atomic step a hit, 0.1 microseconds. Every answer, of rl_hit()
+ * and of rl_status(), is exact in every process at every moment. The SQLite file is the durable copy:
+ *
+ *  - RL_DURABLE_INTERVAL (the default): hits write what was counted into the file in batches, each
+ *    flush_interval_ms (100) as long as anybody hits. Who reads the file by other means is at most
+ *    that much behind. A power cut takes at most the last interval; a crash of processes takes
+ *    nothing. When traffic stops, the last interval waits in the table for the next hit, rl_prune(),
+ *    rl_open(), or the rl_close() of a process's last limiter that lived longer than an interval.
+ *    rl_prune(limiter, 0, &removed) writes everything out and removes nothing.
+ *  - RL_DURABLE_HIT, and limiters with `audit`: a hit is in the file before it is answered, 10 to 20
+ *    microseconds. Both kinds may be used on one store at once.
+ *
+ * If the file cannot be written (a full disk, say), hits at an interval go on, exactly; rl_info() tells
+ * how far the file is behind, and why. A key whose counter must be read from the file, or a table that
+ * is full, needs the file: those hits fail, as all do under RL_DURABLE_HIT.
+ *
+ * The table has table_slots places, 262,144 unless the store's creator says otherwise, in 33 MiB of
+ * disk and page cache; each limit's window of each key takes one. Keys beyond that are moved to the
+ * file and back, which is exact, and as slow as a hit in the file. Twice the number of keys of two
+ * windows is a good size.
+ *
+ * A store that is made where that cannot be has no table, for all processes alike, and each hit is
+ * committed before it is answered: the filesystem is not ext4, xfs, tmpfs or overlay; the system has no
+ * locks of open file descriptions, the processor no 128-bit compare-and-swap (all of x86-64-v2 and
+ * ARMv8 have), or /proc is not mounted. rl_info() says "table":null then. A process that cannot map a
+ * table which others use gets RL_ENOTSTORE.
+ *
+ * While a process is stopped (SIGSTOP) in the midst of a claim, new keys of one in 1024 wait for it, at
+ * most until their deadline; live keys go on. At most 4096 processes use a table at a time.
  *
  *
  * THE HOST'S OWN SQLITE
@@ -115,14 +149,15 @@
  *
  * FILES
  *
- * Beside the store stand its -wal and -shm: all three belong together; copy a store in use with
- * `sqlite3 limits.db ".backup copy.db"`, never with cp. The directory must be writable. Only local
+ * Beside the store stand its -wal, -shm and -table: all four belong together; copy a store in use with
+ * `sqlite3 limits.db ".backup copy.db"`, never with cp. A store that is restored from a backup, or whose
+ * -table is deleted, begins a new table from what its rows say. The directory must be writable. Only local
  * filesystems: NFS, SMB, FUSE and the like are refused. A store that is deleted or replaced under
  * a running process is noticed within a second; until then hits may count in the old file. A log
- * whose database has gone is kept as `<path>.orphan-<milliseconds>-wal`. Never truncate -shm: every
- * process has it mapped, and the system ends those that touch what is gone (SIGBUS).
+ * whose database has gone is kept as `<path>.orphan-<milliseconds>-wal`. Never truncate -shm or -table: every
+ * process has them mapped, and the system ends those that touch what is gone (SIGBUS).
  *
- * The library keeps up to 5 descriptors a store, and 1 a file that it refused, open until the
+ * The library keeps up to 6 descriptors a store, and 1 a file that it refused, open until the
  * process exits or forks, also those of a store that was renamed. Do not close descriptors that you did not open. Doing so after the last
  * rl_close() on a store, as a daemon does, is survived; under a limiter in use it is not.
  *

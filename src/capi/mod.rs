@@ -71,7 +71,7 @@ pub unsafe extern "C" fn rl_open(
 ///
 /// The attempt is counted in every limit of the rule, also when it is denied. It is allowed if
 /// `cost` fits what is left in all of them, and then spent in all of them; else in none. When the
-/// function returns RL_OK, the count is in the file, and every other process sees it.
+/// function returns RL_OK, every other process sees the count.
 ///
 /// @param limiter  The limiter.
 /// @param rule     Name of the rule, NUL-terminated; NULL for the only rule of a policy that has
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn rl_open(
 ///
 /// @return RL_OK, whether allowed or denied; RL_EINVAL; RL_ENORULE; RL_EBUSY; RL_EFULL; RL_EIO;
 ///         RL_EPERM; RL_ECORRUPT; RL_ENOTSTORE; RL_EFORK; RL_EMFILE; RL_ENOMEM; RL_EINTERNAL.
-///         After a failure nothing was counted. The library never takes an error for an
+///         After a failure nothing is spent; the attempt may stay counted. The library never takes an error for an
 ///         allowance: whether to let a request pass then is your decision.
 ///
 /// Any thread, any number at once. Not from a signal handler. Since 0.1.0.
@@ -137,7 +137,8 @@ pub unsafe extern "C" fn rl_status(
 
 /// Removes the counters whose window is older than the current and the previous one of their own
 /// length, of every rule and policy on the store; and, if this limiter has an audit retention, the
-/// audit rows past it. Works in slices of about a millisecond, between which hits go on.
+/// audit rows past it. Works in slices of about a millisecond, between which hits go on. What is
+/// counted and not yet in the file is written there first, so a time of 0 does only that.
 ///
 /// @param limiter  The limiter.
 /// @param now_ms   As for rl_hit(). Taken literally: a time in the future removes live counters.
@@ -353,8 +354,10 @@ pub unsafe extern "C" fn rl_ip_key(
 }
 
 /// Writes what is in force as JSON, for people and for monitoring: versions, the store's path,
-/// durability, the kind of locks (`ofd`, `posix`), sizes of the files, options. More members may
-/// come with later versions.
+/// `durability` (`interval`, `hit`), the kind of locks (`ofd`, `posix`), sizes of the files, options;
+/// and the shared `table` (null: each hit is a transaction) with its `slots`, `bytes` and `lag`, how far
+/// the file is behind: about how many counters are `unwritten`, since when at most (`ms`), and the
+/// `cause` if the last try to write them failed, else null. More members may come with later versions.
 ///
 /// @param limiter, buf, cap  As for rl_headers().
 /// @return As rl_headers(), or the store's failures as rl_hit().
@@ -391,23 +394,10 @@ pub unsafe extern "C" fn rl_rule_name(limiter: *mut rl_limiter, rule: i64) -> *c
 /// Any thread. Since 0.1.0.
 #[unsafe(no_mangle)]
 pub extern "C" fn rl_strerror(code: c_int) -> *const c_char {
-    let text = match code {
-        RL_OK => c"success",
-        RL_EINVAL => c"an argument is out of its range",
-        RL_EPOLICY => c"the policy does not parse",
-        RL_ENORULE => c"no such rule",
-        RL_EBUSY => c"the store was busy until the deadline",
-        RL_EFULL => c"the disk is full",
-        RL_EIO => c"reading or writing the store failed",
-        RL_EPERM => c"access to the store was refused",
-        RL_ECORRUPT => c"the store is damaged",
-        RL_ENOTSTORE => c"the file is not a store of this version",
-        RL_EFORK => c"this process was made by clone() and inherited the store",
-        RL_EMFILE => c"no file descriptor is free",
-        RL_ENOMEM => c"no memory is left",
-        RL_EUNAVAILABLE => c"the store server cannot be reached",
-        RL_EINTERNAL => c"a bug in ratelite",
-        code if code > 0 => c"success: the length of a text",
+    let text = match (code, Code::from_number(code)) {
+        (RL_OK, _) => c"success",
+        (_, Some(code)) => code.description(),
+        _ if code > 0 => c"success: the length of a text",
         _ => c"an unknown code",
     };
     text.as_ptr()

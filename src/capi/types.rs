@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::options::{MAX_BUSY_TIMEOUT, Options};
+use crate::options::{Durability, MAX_BUSY_TIMEOUT, Options};
 use crate::outcome::Outcome;
 
 /// The number of the ABI that this header describes. `rl_abi_version()` gives that of the library
@@ -57,12 +57,11 @@ pub const RL_ON: i64 = 1;
 /// A switch of rl_options: off.
 pub const RL_OFF: i64 = 2;
 
-/// `durability` of rl_options. Every value is accepted; this version commits each hit to the file
-/// before it answers, whichever is asked for, and `rl_info` says so.
+/// `durability` of rl_options: RL_DURABLE_INTERVAL.
 pub const RL_DURABLE_DEFAULT: i64 = 0;
-/// A hit is in the file before it is answered.
+/// A hit is in the file before it is answered. Counting is exact either way: see above.
 pub const RL_DURABLE_HIT: i64 = 1;
-/// A hit is in the file at most one interval after it was answered.
+/// A hit is in the file at most an interval after it was answered, as long as anybody hits.
 pub const RL_DURABLE_INTERVAL: i64 = 2;
 
 /// `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (epoch seconds), in this
@@ -114,8 +113,8 @@ pub struct rl_result {
 /// `rl_options options = {0}; options.struct_size = sizeof options;` (in C++ `= {}`) and set what
 /// you need. Everything pointed to is copied during rl_open().
 ///
-/// Options belong to the limiter, except file_mode and key_secret, which the store's creator
-/// decides.
+/// Options belong to the limiter, except file_mode, table_slots and key_secret, which the store's
+/// creator decides.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(non_camel_case_types)]
@@ -127,9 +126,11 @@ pub struct rl_options {
     /// The longest that a call waits for others, in milliseconds: 1 to 60000; larger values count
     /// as 60000; -1: do not wait. Default 1000.
     pub busy_timeout_ms: i64,
-    /// RL_DURABLE_DEFAULT, RL_DURABLE_HIT or RL_DURABLE_INTERVAL.
+    /// RL_DURABLE_DEFAULT, RL_DURABLE_HIT or RL_DURABLE_INTERVAL. On a store without a shared table,
+    /// and for limiters with `audit`, it is RL_DURABLE_HIT: rl_info() tells.
     pub durability: i64,
-    /// The interval of RL_DURABLE_INTERVAL in milliseconds, 1 to 60000. Default 100.
+    /// The interval of RL_DURABLE_INTERVAL in milliseconds, 1 to 60000. Default 100. Of limiters with
+    /// different ones the shortest counts, as long as they hit.
     pub flush_interval_ms: i64,
     /// RL_ON (default): hits remove two expired rows for each that they add, so that a store
     /// needs no cron job. RL_OFF: only rl_prune() removes rows.
@@ -151,7 +152,9 @@ pub struct rl_options {
     /// Permission bits of a file that rl_open() creates, whatever the umask: read and write bits
     /// only, the owner's among them. Default 0600.
     pub file_mode: i64,
-    /// Reserved for a later storage mode, 0 to 2^32. It has no effect in this version.
+    /// How many windows of keys the shared table of a new store holds, 1 to 2^32 (rounded up to a
+    /// multiple of 16), 128 bytes of disk each. Default 262144. The creator of the store decides; if
+    /// it is given for a store with another number: RL_EINVAL.
     pub table_slots: i64,
     /// If not NULL: keys are stored as HMAC-SHA-256 under this secret, so that no key can be read
     /// from the file. The creator of the store decides; another secret, or none, is RL_EINVAL.
@@ -207,6 +210,16 @@ impl rl_options {
                     Some(Duration::from_secs(given.unsigned_abs()))
                 }
             },
+            durability: match self.durability {
+                RL_DURABLE_HIT => Durability::Hit,
+                RL_DURABLE_INTERVAL => Durability::Interval,
+                _ => defaults.durability,
+            },
+            flush_interval: match self.flush_interval_ms {
+                0 => defaults.flush_interval,
+                given => Duration::from_millis(given.unsigned_abs()),
+            },
+            table_slots: (self.table_slots > 0).then_some(self.table_slots.unsigned_abs()),
             file_mode: match self.file_mode {
                 0 => defaults.file_mode,
                 given => u32::try_from(given)

@@ -33,6 +33,7 @@ impl Call {
 }
 
 /// Whether this process may use stores: false in one that was forked behind the handlers' back.
+#[inline]
 pub(crate) fn is_permitted() -> bool {
     !fork::is_ready() || fork_mark::is_set()
 }

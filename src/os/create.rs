@@ -1,9 +1,9 @@
 //! Makes a store file that is whole from its first moment.
 
-use std::fs::{File, Permissions, TryLockError};
+use std::fs::{File, Metadata, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::stat::c_path;
@@ -49,23 +49,72 @@ impl Drop for Temporary {
 impl NewFile {
     /// Writes and syncs a file in the directory of `path`. The mode is exact, whatever the umask.
     pub(crate) fn write(path: &Path, content: &[u8], mode: u32) -> io::Result<Self> {
-        let mut new = match open_nameless(directory_of(path)) {
-            Ok(file) => Self { file, mode, temporary: None },
-            Err(error) if lacks_support(&error) => {
-                let temporary = temporary_name(path);
-                let file = open_new(&temporary)?;
-                Self { file, mode, temporary: Some(Temporary(temporary)) }
-            }
-            Err(error) => return Err(error),
-        };
-        new.file.write_all(content).inspect_err(|error| {
-            if error.kind() == io::ErrorKind::FileTooLarge {
-                signals::note_file_size_error();
-            }
-        })?;
+        let mut new = Self::open(path, mode)?;
+        new.file.write_all(content).inspect_err(note_size_error)?;
         new.file.set_permissions(Permissions::from_mode(mode))?;
         new.file.sync_all()?;
         Ok(new)
+    }
+
+    /// A file of so many zero bytes, each of which has its place on the disk.
+    pub(crate) fn allocate(path: &Path, bytes: u64, mode: u32) -> io::Result<Self> {
+        let new = Self::open(path, mode)?;
+        let length = libc::off_t::try_from(bytes).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        loop {
+            // SAFETY: a descriptor that `new` owns; the call touches no memory.
+            match unsafe { libc::posix_fallocate(new.file.as_raw_fd(), 0, length) } {
+                0 => break,
+                libc::EINTR => {}
+                error => {
+                    return Err(io::Error::from_raw_os_error(error)).inspect_err(note_size_error);
+                }
+            }
+        }
+        new.file.set_permissions(Permissions::from_mode(mode))?;
+        Ok(new)
+    }
+
+    fn open(path: &Path, mode: u32) -> io::Result<Self> {
+        match open_nameless(directory_of(path)) {
+            Ok(file) => Ok(Self { file, mode, temporary: None }),
+            Err(error) if lacks_support(&error) => {
+                let temporary = temporary_name(path);
+                let file = open_new(&temporary)?;
+                Ok(Self { file, mode, temporary: Some(Temporary(temporary)) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// As SQLite does with what it puts beside a database: what root makes belongs to its owner.
+    pub(crate) fn give_to_owner_of(&self, database: &Metadata) -> io::Result<()> {
+        // SAFETY: it only asks.
+        if unsafe { libc::geteuid() } != 0 {
+            return Ok(());
+        }
+        std::os::unix::fs::fchown(&self.file, Some(database.uid()), Some(database.gid()))
+    }
+
+    /// Gives the file its name, also where another has it. For those who keep others from doing the
+    /// same.
+    pub(crate) fn give_name_in_place_of(self, path: &Path) -> io::Result<()> {
+        match &self.temporary {
+            Some(temporary) => std::fs::rename(&temporary.0, path),
+            None => {
+                match std::fs::remove_file(path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+                match link_nameless(&self.file, path)? {
+                    true => Ok(()),
+                    false => Err(io::ErrorKind::AlreadyExists.into()),
+                }
+            }
+        }
     }
 
     /// Gives the file its name, and syncs the directory. False when the name is taken.
@@ -99,6 +148,17 @@ impl NewFile {
         drop(StoreFile::adopt(file.into_raw_fd()));
         File::open(directory_of(path))?.sync_all()?;
         Ok(true)
+    }
+}
+
+/// Opens a file in order to map it: the descriptor is closed again, since nobody locks it.
+pub(crate) fn open_to_map(path: &Path) -> io::Result<File> {
+    open(path, libc::O_NOFOLLOW | libc::O_NONBLOCK)
+}
+
+fn note_size_error(error: &io::Error) {
+    if error.kind() == io::ErrorKind::FileTooLarge {
+        signals::note_file_size_error();
     }
 }
 

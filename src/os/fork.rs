@@ -96,6 +96,7 @@ pub(crate) fn is_under_way() -> bool {
 }
 
 /// Whether this process, or one it was forked from, has used a store.
+#[inline]
 pub(super) fn is_ready() -> bool {
     READY.load(Ordering::Acquire)
 }

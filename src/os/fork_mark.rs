@@ -27,6 +27,7 @@ pub(super) fn set() {
     }
 }
 
+#[inline]
 pub(super) fn is_set() -> bool {
     match page() {
         Some(mark) => mark.load(Ordering::Acquire) == SET,
@@ -34,6 +35,7 @@ pub(super) fn is_set() -> bool {
     }
 }
 
+#[inline]
 fn page() -> Option<&'static AtomicI32> {
     // SAFETY: PAGE is NULL or the start of a page that `wiped_page` mapped and nobody unmaps; zero
     // bytes, and what is stored through it, are valid for an AtomicI32.

@@ -47,6 +47,21 @@ pub(crate) fn kind_in_force() -> Option<LockKind> {
     }
 }
 
+/// Whether this system has locks of open file descriptions.
+pub(crate) fn are_of_descriptions() -> bool {
+    if let Some(kind) = kind_in_force() {
+        return kind == LockKind::OpenFileDescription;
+    }
+    // SAFETY: a constant name; the descriptor is closed below and known to nobody else.
+    let fd = unsafe { libc::memfd_create(c"ratelite".as_ptr(), libc::MFD_CLOEXEC) };
+    let kind = kind(fd);
+    if fd >= 0 {
+        // SAFETY: as above.
+        unsafe { libc::close(fd) };
+    }
+    kind == LockKind::OpenFileDescription
+}
+
 /// `None` when this descriptor cannot tell: only EINVAL says that the kernel has no such locks.
 fn probe(fd: RawFd) -> Option<LockKind> {
     if cfg!(feature = "test-posix-locks") {

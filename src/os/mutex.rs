@@ -76,6 +76,12 @@ impl<T> Mutex<T> {
     }
 }
 
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
 pub(crate) struct Guard<'a, T> {
     mutex: &'a Mutex<T>,
     // To be shared between threads only if `T` may be.

@@ -23,6 +23,12 @@ pub(crate) struct FileFacts {
     kind: libc::mode_t,
 }
 
+impl FileId {
+    pub(crate) fn new(device: libc::dev_t, inode: libc::ino_t) -> Self {
+        Self { device, inode }
+    }
+}
+
 impl FileFacts {
     fn of(stat: &libc::stat) -> Self {
         Self {
@@ -94,6 +100,21 @@ fn facts_from(call: impl FnOnce(*mut libc::stat) -> libc::c_int) -> io::Result<F
 /// The name of the filesystem that holds `path`, when it is one whose locks or shared mappings do
 /// not reach every process that can open the file.
 pub(crate) fn remote_filesystem(path: &Path) -> io::Result<Option<&'static str>> {
+    let magic = filesystem_magic(path)?;
+    Ok(REMOTE_FILESYSTEMS.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name))
+}
+
+/// Whether a page that was allocated on the filesystem of `path` can be written when the disk is full:
+/// true of those of which it was tried. One that copies on write may need a new page.
+pub(crate) fn keeps_what_it_allocates(path: &Path) -> io::Result<bool> {
+    const EXT4: u64 = 0xEF53;
+    const XFS: u64 = 0x5846_5342;
+    const TMPFS: u64 = 0x0102_1994;
+    const OVERLAY: u64 = 0x794C_7630;
+    Ok([EXT4, XFS, TMPFS, OVERLAY].contains(&filesystem_magic(path)?))
+}
+
+fn filesystem_magic(path: &Path) -> io::Result<u64> {
     let path = c_path(path)?;
     let mut facts = MaybeUninit::<libc::statfs>::uninit();
     // SAFETY: a NUL-terminated path and room for one `statfs`.
@@ -101,8 +122,7 @@ pub(crate) fn remote_filesystem(path: &Path) -> io::Result<Option<&'static str>>
         return Err(io::Error::last_os_error());
     }
     // SAFETY: statfs returned 0, so it filled the structure.
-    let magic = unsafe { facts.assume_init() }.f_type as u64 & 0xFFFF_FFFF;
-    Ok(REMOTE_FILESYSTEMS.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name))
+    Ok(unsafe { facts.assume_init() }.f_type as u64 & 0xFFFF_FFFF)
 }
 
 /// From statfs(2) and linux/magic.h. FUSE stands here since virtiofs and sshfs report themselves so,

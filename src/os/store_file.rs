@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::RawFd;
 use std::path::Path;
 
-use super::parked;
 use super::stat::{self, FileFacts, c_path};
+use super::{lock, parked};
 
 /// An open descriptor of a store file, or of a file that turned out not to be one. Dropping it
 /// parks the descriptor: closing it would drop every POSIX lock that the host holds on the file.
@@ -30,6 +30,16 @@ impl StoreFile {
 
     pub(super) fn fd(&self) -> RawFd {
         self.fd
+    }
+
+    /// Takes an exclusive lock on a byte, for as long as this lives, without waiting.
+    pub(crate) fn try_own(&self, byte: i64) -> bool {
+        lock::try_own(self.fd, byte, 1)
+    }
+
+    /// Whether nobody else holds an exclusive lock on a byte.
+    pub(crate) fn is_free(&self, byte: i64) -> bool {
+        lock::is_free(self.fd, byte, 1)
     }
 
     pub(crate) fn facts(&self) -> io::Result<FileFacts> {

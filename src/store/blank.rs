@@ -4,13 +4,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::failure::Failure;
-use super::meta::{Meta, Settings};
+use super::meta::{Counting, Meta, Settings};
 use super::{schema, transaction};
 
 /// The bytes of a complete store with no counters, already in WAL mode: so the file is ours and
 /// whole from its first moment, and rollback mode never happens.
-pub(super) fn empty_store(settings: &Settings) -> Result<Vec<u8>, Failure> {
-    let mut connection = in_memory(settings)?;
+pub(super) fn empty_store(settings: &Settings, counting: Counting) -> Result<Vec<u8>, Failure> {
+    let mut connection = connect_in_memory(settings, counting)?;
     let mut image = connection.serialize("main")?.to_vec();
     // The header's write and read version: 2 is WAL.
     if let Some(versions) = image.get_mut(18..20) {
@@ -22,6 +22,10 @@ pub(super) fn empty_store(settings: &Settings) -> Result<Vec<u8>, Failure> {
 
 /// A store that lives in this process's memory.
 pub(super) fn in_memory(settings: &Settings) -> Result<Connection, Failure> {
+    connect_in_memory(settings, Counting::Rows)
+}
+
+fn connect_in_memory(settings: &Settings, counting: Counting) -> Result<Connection, Failure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_MEMORY
@@ -29,7 +33,9 @@ pub(super) fn in_memory(settings: &Settings) -> Result<Connection, Failure> {
     let mut connection = Connection::open_with_flags(":memory:", flags)?;
     configure(&mut connection)?;
     connection.pragma_update(None, "page_size", schema::PAGE_BYTES)?;
-    transaction::write_unchecked(&connection, |connection| make_tables(connection, settings))?;
+    transaction::write_unchecked(&connection, |connection| {
+        make_tables(connection, settings, counting)
+    })?;
     Ok(connection)
 }
 
@@ -52,9 +58,12 @@ pub(super) fn configure(connection: &mut Connection) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn make_tables(connection: &Connection, settings: &Settings) -> Result<(), Failure> {
-    connection.execute_batch(schema::SCHEMA)?;
+pub(super) fn make_tables(
+    connection: &Connection,
+    settings: &Settings,
+    counting: Counting,
+) -> Result<(), Failure> {
+    connection.execute_batch(&schema::SCHEMA.concat())?;
     connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", schema::FORMAT)?;
-    Meta::write(connection, settings)
+    Meta::write(connection, settings, counting)
 }

@@ -10,6 +10,7 @@ use super::failure::Failure;
 use super::first_open::{self, Standing};
 use super::meta::{Meta, Settings};
 use super::session::Session;
+use super::tables::{HeldProcesses, Tables};
 use super::turn::{Turn, Waiting};
 use super::watched_file::{Found, WatchedFile};
 use super::{blank, checkpoint, files};
@@ -48,6 +49,8 @@ pub(super) struct State {
     open: Option<Open>,
     anchor: Option<Anchor>,
     turn: Turn,
+    /// The shared tables that this process has mapped for the store.
+    tables: Arc<Tables>,
     /// The file that was opened last, whether it could be used or not; an empty one only if it
     /// could.
     last_opened: Option<FileId>,
@@ -115,7 +118,7 @@ impl SharedConnection {
     pub(super) fn in_memory(settings: Settings) -> Result<Self> {
         let opened = blank::in_memory(&settings).and_then(|connection| {
             let meta = Meta::read(&connection)?;
-            Ok(Open { session: Session::new(connection, meta)?, file: None })
+            Ok(Open { session: Session::new(connection, meta, Arc::default())?, file: None })
         });
         let open = opened.map_err(|failure| failure.describe(MEMORY))?;
         Ok(Self::new(Place::Memory, settings, Some(open)))
@@ -126,8 +129,14 @@ impl SharedConnection {
             Place::Memory => MEMORY.to_owned(),
             Place::File(path) => quoted(path),
         };
-        let state =
-            State { settings, open, anchor: None, turn: Turn::default(), last_opened: None };
+        let state = State {
+            settings,
+            open,
+            anchor: None,
+            turn: Turn::default(),
+            tables: Arc::default(),
+            last_opened: None,
+        };
         Self {
             place,
             name,
@@ -384,7 +393,7 @@ impl SharedConnection {
         }
         state.last_opened = Some(id);
         mark.is_open(&meta);
-        let session = Session::new(connection, meta)?;
+        let session = Session::new(connection, meta, Arc::clone(&state.tables))?;
         state.open = Some(Open { session, file: Some((file, mark)) });
         if !state.anchor.as_ref().is_some_and(|anchor| anchor.fits(path)) {
             state.anchor = Anchor::take(path);
@@ -450,15 +459,33 @@ impl SharedConnection {
         let mut state = self.state.lock_unbounded();
         state.anchor = None;
         state.open = None;
+        state.tables.hold().forget();
     }
 
     /// Closes the connection and keeps every other thread out until the guard is dropped.
-    pub(super) fn suspend_and_hold(&self) -> OwnedGuard<State> {
+    pub(super) fn suspend_and_hold(&self) -> Suspended {
         let mut state = self.state.lock_owned();
         state.close_file();
         // Whoever waits meanwhile may run out of time, and could not leave the line.
         state.leave_line();
-        state
+        let processes = state.tables.hold();
+        Suspended { processes, state }
+    }
+}
+
+/// A store while the process forks.
+pub(super) struct Suspended {
+    processes: HeldProcesses,
+    state: OwnedGuard<State>,
+}
+
+impl Suspended {
+    /// In a child of fork: the anchor's locks are the parent's, and so are the place in line and the
+    /// number among the processes on the shared table.
+    pub(super) fn forget_parent(&mut self) {
+        self.state.turn = Turn::default();
+        self.state.anchor = None;
+        self.processes.forget();
     }
 }
 
@@ -484,12 +511,6 @@ impl State {
         if self.open_file_mut().is_some() {
             self.open = None;
         }
-    }
-
-    /// In a child of fork: the anchor's locks are the parent's, and so is the place in line.
-    pub(super) fn forget_parent(&mut self) {
-        self.turn = Turn::default();
-        self.anchor = None;
     }
 }
 

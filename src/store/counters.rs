@@ -1,10 +1,10 @@
 //! The counters of one key under one rule, as rows.
 
-use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::failure::Failure;
 use super::schema;
+use super::session::Session;
 use crate::clock::When;
 use crate::error::{Code, Error};
 use crate::judge::{Counter, Question, Verdict, judge};
@@ -16,6 +16,7 @@ use crate::window::{Span, Time};
 
 /// A rule's limits and their current windows and counters, side by side.
 pub(super) struct Counters<'a> {
+    session: &'a Session,
     rule: &'a Rule,
     key: &'a StoredKey,
     pub(super) now: Time,
@@ -28,11 +29,12 @@ impl<'a> Counters<'a> {
     /// Reads what is stored for the windows that are current; no row means zero. The clock is read
     /// here, when the transaction has begun: see [`When::resolve`].
     pub(super) fn read(
-        connection: &Connection,
+        session: &'a Session,
         rule: &'a Rule,
         key: &'a StoredKey,
         when: When,
     ) -> Result<Self, Failure> {
+        let connection = &session.connection;
         let now = when.resolve()?;
         let limits = rule.limits();
         let spans: Vec<_> = limits.iter().map(|limit| limit.window().span_at(now)).collect();
@@ -42,6 +44,7 @@ impl<'a> Counters<'a> {
         for (limit, span) in limits.iter().zip(&spans) {
             let mut rows = statement.query((
                 expires_ms(limit, span),
+                session.place(rule, limit, key).row_hash(),
                 rule.name(),
                 limit.window().code(),
                 key.as_bytes(),
@@ -56,7 +59,7 @@ impl<'a> Counters<'a> {
             });
         }
         drop(statement);
-        Ok(Self { rule, key, now, spans, values, is_stored })
+        Ok(Self { session, rule, key, now, spans, values, is_stored })
     }
 
     /// Answers a question by them, and brings them up to date.
@@ -70,21 +73,17 @@ impl<'a> Counters<'a> {
     }
 
     /// Stores every counter, and says how many rows are new.
-    pub(super) fn write(&self, connection: &Connection) -> Result<usize, Failure> {
-        self.write_if(connection, |_| true)
+    pub(super) fn write(&self) -> Result<usize, Failure> {
+        self.write_if(|_| true)
     }
 
     /// Stores the counters that have a row already: a refund makes none.
-    pub(super) fn write_existing(&self, connection: &Connection) -> Result<(), Failure> {
-        self.write_if(connection, |is_stored| is_stored).map(drop)
+    pub(super) fn write_existing(&self) -> Result<(), Failure> {
+        self.write_if(|is_stored| is_stored).map(drop)
     }
 
-    fn write_if(
-        &self,
-        connection: &Connection,
-        wanted: impl Fn(bool) -> bool,
-    ) -> Result<usize, Failure> {
-        let mut statement = connection.prepare_cached(schema::PUT_COUNTER)?;
+    fn write_if(&self, wanted: impl Fn(bool) -> bool) -> Result<usize, Failure> {
+        let mut statement = self.session.connection.prepare_cached(schema::PUT_COUNTER)?;
         let mut added = 0;
         for (index, limit) in self.rule.limits().iter().enumerate() {
             if !wanted(self.is_stored[index]) {
@@ -93,6 +92,7 @@ impl<'a> Counters<'a> {
             let counter = self.values[index];
             statement.execute((
                 expires_ms(limit, &self.spans[index]),
+                self.session.place(self.rule, limit, self.key).row_hash(),
                 self.rule.name(),
                 limit.window().code(),
                 self.key.as_bytes(),
@@ -123,12 +123,15 @@ pub(super) fn checked(attempts: ValueRef<'_>, admitted: ValueRef<'_>) -> Option<
 }
 
 pub(super) fn damaged(rule: &Rule) -> Error {
+    damaged_of(rule.name())
+}
+
+pub(super) fn damaged_of(rule: &str) -> Error {
     Error::new(
         Code::Corrupt,
         format!(
-            "a counter of rule \"{}\" in table rate_limit_windows is damaged; reset this key or \
-             delete its row",
-            rule.name()
+            "a counter of rule \"{rule}\" in table rate_limit_windows is damaged; reset this key or \
+             delete its row"
         ),
     )
 }

@@ -3,7 +3,7 @@
 use rusqlite::Error as Sqlite;
 use rusqlite::ffi;
 
-use super::errno;
+use crate::errno;
 use crate::error::{Code, Error};
 use crate::os;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::blank::empty_store;
 use super::failure::Failure;
-use super::meta::Settings;
+use super::meta::{Counting, Settings};
 use super::patience::patiently;
 use super::refusal::{open_error, refusal};
 use crate::clock;
@@ -24,7 +24,7 @@ pub(super) fn create(path: &Path, settings: &Settings, deadline: &Deadline) -> R
     refuse_remote(directory_of(path), path)?;
     let failed = |error: io::Error| open_error(path, &error, "cannot create it");
     // Written and synced before the lock: others wait for no disk.
-    let image = empty_store(settings)?;
+    let image = empty_store(settings, Counting::at(path)?)?;
     let new = NewFile::write(path, &image, settings.file_mode).map_err(failed)?;
     let _only_here = patiently(deadline, || lock_directory(path))?;
     if stat::lstat(path).is_ok() {

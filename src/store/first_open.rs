@@ -14,10 +14,10 @@ use super::blank::{configure, make_tables};
 use super::checkpoint::Log;
 use super::failure::Failure;
 use super::files::{create, foreign_journal, has_journal, refuse_remote};
-use super::meta::{self, Meta, Settings};
+use super::meta::{self, Counting, Meta, Settings};
 use super::patience::patiently;
 use super::refusal::{open_error, refusal};
-use super::{schema, transaction};
+use super::{schema, transaction, upgrade};
 use crate::deadline::Deadline;
 use crate::error::{Code, Result, quoted};
 use crate::os::fork;
@@ -172,7 +172,7 @@ fn judge_header(path: &Path, header: &[u8]) -> Result<()> {
         return Err(refusal(path, Code::NotStore, ANOTHER_PROGRAM));
     }
     let format = number(header, USER_VERSION);
-    if format > schema::FORMAT {
+    if format > schema::NEWEST_FORMAT {
         return Err(meta::unknown_format(&quoted(path), format));
     }
     Ok(())
@@ -219,10 +219,14 @@ pub(super) fn connect(
     // A connection that has seen the file empty believes so until it has read it undisturbed: "no such
     // table", while others are in its way.
     patiently(deadline, || Ok(connection.query_one(schema::COUNT_TABLES, [], |_| Ok(()))?))?;
-    let agreed = patiently(deadline, || Meta::read(&connection))?;
-    if agreed.format > schema::FORMAT {
-        return Err(meta::unknown_format(&quoted(path), agreed.format).into());
+    let format = patiently(deadline, || meta::format(&connection))?;
+    if format > schema::NEWEST_FORMAT {
+        return Err(meta::unknown_format(&quoted(path), format).into());
     }
+    if format == schema::FIRST_FORMAT {
+        patiently(deadline, || upgrade::from_first_format(&connection, path, settings))?;
+    }
+    let agreed = patiently(deadline, || Meta::read(&connection))?;
     Log::take_over(&connection)?;
     Ok((connection, agreed))
 }
@@ -242,7 +246,7 @@ fn fill_empty_file(
         if tables > 0 {
             return Err(refusal(path, Code::NotStore, ANOTHER_PROGRAM).into());
         }
-        make_tables(connection, settings)
+        make_tables(connection, settings, Counting::at(path)?)
     })
 }
 

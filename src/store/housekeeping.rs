@@ -3,9 +3,8 @@
 
 use std::cell::Cell;
 
-use rusqlite::Connection;
-
 use super::failure::Failure;
+use super::session::Session;
 use super::{prune, transaction};
 use crate::window::Time;
 
@@ -40,15 +39,17 @@ impl Debt {
 
 /// Removes about so many counters that expired before `past`, if there are any.
 pub(super) fn remove_counters(
-    connection: &Connection,
+    session: &Session,
     store: &str,
     past: Time,
     at_most: i64,
 ) -> Result<(), Failure> {
+    let connection = &session.connection;
     if !prune::has_expired(connection, past)? {
         return Ok(());
     }
-    transaction::write(connection, store, |connection| {
+    session.tables.note_pruning(past);
+    transaction::write_known(connection, store, session.meta.format, |connection| {
         prune::counters(connection, past, at_most).map(drop)
     })
 }

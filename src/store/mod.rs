@@ -1,14 +1,17 @@
 //! Where counters live.
 
+mod access;
+mod attach;
 mod blank;
 mod checkpoint;
 mod connection;
 mod counters;
-mod errno;
 mod failure;
 mod files;
 mod first_open;
 mod housekeeping;
+mod in_rows;
+mod in_table;
 mod meta;
 mod one_limit;
 mod patience;
@@ -16,12 +19,18 @@ mod prune;
 mod refusal;
 mod registry;
 mod reset;
+mod rules;
 mod schema;
 mod session;
 mod sqlite;
+mod tables;
 mod transaction;
 mod turn;
+mod upgrade;
 mod watched_file;
+mod written;
+
+use std::sync::Arc;
 
 use crate::clock::When;
 use crate::error::{Error, Result};
@@ -29,25 +38,26 @@ use crate::judge::Question;
 use crate::key::{SecretCheck, StoredKey};
 use crate::options::Options;
 use crate::outcome::Outcome;
-use crate::policy::Rule;
+use crate::policy::Policy;
 
 pub(crate) use sqlite::SqliteStore;
 
 /// A place that keeps counters, exact for everyone who shares it.
 pub(crate) trait Store: Send + Sync {
-    /// Answers a question about a key under a rule, which is the `index`-th of its policy, in one
-    /// atomic step.
+    /// Answers a question about a key under the `rule`-th rule of its policy, in one atomic step. (The
+    /// answer has its place from the start: handing it up through the layers costs more than finding
+    /// it.)
     fn ask(
         &self,
-        rule: &Rule,
-        index: usize,
+        rule: usize,
         key: &StoredKey,
         question: Question,
         when: When,
-    ) -> Result<Outcome>;
+        answer: &mut Outcome,
+    ) -> Result<()>;
 
     /// Forgets a key under these rules, in slices; returns how many rows went.
-    fn reset(&self, rules: &[&Rule], key: &StoredKey) -> Result<u64>;
+    fn reset(&self, rules: &[usize], key: &StoredKey) -> Result<u64>;
 
     /// Removes rows that no limit asks for any more, in slices; returns how many counters went.
     fn prune(&self, when: When) -> Result<u64>;
@@ -62,8 +72,11 @@ pub(crate) struct Info {
     pub(crate) store: String,
     pub(crate) engine: &'static str,
     pub(crate) engine_version: &'static str,
-    /// `hit`: each hit is committed before it is answered.
+    /// `hit`: each hit is committed before it is answered; `interval`: after it.
     pub(crate) durability: &'static str,
+    pub(crate) flush_interval_ms: u64,
+    /// The shared table in which hits are counted; null where they are counted in rows.
+    pub(crate) table: Option<TableInfo>,
     /// `ofd`, `posix`, or `none` for a store in memory.
     pub(crate) locks: &'static str,
     pub(crate) format: i64,
@@ -77,17 +90,37 @@ pub(crate) struct Info {
     pub(crate) descriptors: usize,
 }
 
-/// Opens the store of this name.
+/// Of a shared table.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct TableInfo {
+    pub(crate) slots: u64,
+    pub(crate) bytes: u64,
+    pub(crate) lag: LagInfo,
+}
+
+/// How far the file lags behind the table.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct LagInfo {
+    /// About how many counters are not in the file yet.
+    pub(crate) unwritten: u64,
+    /// Since when, at most.
+    pub(crate) ms: u64,
+    /// Why the last try to write them failed; null if it did not.
+    pub(crate) cause: Option<&'static str>,
+}
+
+/// Opens the store of this name for a policy.
 pub(crate) fn open(
     name: &[u8],
+    policy: Arc<Policy>,
     options: &Options,
     secret_check: Option<SecretCheck>,
-) -> Result<Box<dyn Store>> {
+) -> Result<SqliteStore> {
     if name.is_empty() {
         return Err(Error::invalid("the store is empty: give the path of a file"));
     }
     if name == b":memory:" {
-        return Ok(Box::new(SqliteStore::in_memory(options, secret_check)?));
+        return SqliteStore::in_memory(policy, options, secret_check);
     }
     if let Some(scheme) = uri_scheme(name) {
         return Err(Error::invalid(format!(
@@ -95,7 +128,7 @@ pub(crate) fn open(
              one of that name)"
         )));
     }
-    Ok(Box::new(SqliteStore::open(name, options, secret_check)?))
+    SqliteStore::open(name, policy, options, secret_check)
 }
 
 /// `file:…` and `scheme://…` mean other things to SQLite, and to later versions, than a file name.

@@ -20,6 +20,7 @@ use crate::key::StoredKey;
 use crate::os::batch;
 use crate::outcome::Outcome;
 use crate::policy::{Limit, Rule};
+use crate::table::place::Place;
 use crate::window::{Span, Time};
 
 /// What came of a hit that is counted and committed.
@@ -99,7 +100,7 @@ impl OneLimit {
         connection: &Connection,
         store: &str,
         (rule, limit): (&Rule, Limit),
-        key: &StoredKey,
+        (key, place): (&StoredKey, Place),
         question: Question,
         when: When,
     ) -> Result<Counted, Failure> {
@@ -114,10 +115,11 @@ impl OneLimit {
         });
         let together = batch::Transaction::begin();
         let executed = connection.prepare_cached(schema::HIT)?.execute((
+            place.row_hash(),
             rule.name(),
             limit.window().code(),
             key.as_bytes(),
-            schema::FORMAT,
+            schema::FORMAT_ROWS,
         ));
         drop(together);
         let case = self.lock().take();

@@ -39,7 +39,7 @@ pub(super) fn counters(
     if let Some(row) = rows.next()? {
         // Values of any type: a damaged row must not stop the pruning of the others.
         let value = |column| row.get::<_, Value>(column);
-        let end = (value(0)?, value(1)?, value(2)?, value(3)?);
+        let end = (value(0)?, value(1)?, value(2)?, value(3)?, value(4)?);
         let removed = connection.prepare_cached(schema::PRUNE_SLICE)?.execute(end)?;
         return Ok((removed, true));
     }

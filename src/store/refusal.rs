@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::errno;
+use crate::errno;
 use crate::error::{Code, Error, quoted};
 
 pub(super) fn refusal(path: &Path, code: Code, why: &str) -> Error {

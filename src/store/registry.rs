@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use super::connection::{SharedConnection, State};
+use super::connection::{SharedConnection, Suspended};
 use super::first_open;
 use super::meta::Settings;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result, quoted};
 use crate::os::call::Call;
 use crate::os::fork::{self, AcrossFork, Held};
-use crate::os::mutex::{Guard, Mutex, OwnedGuard};
+use crate::os::mutex::{Guard, Mutex};
 use crate::os::parked;
 use crate::os::stat::{self, FileFacts, FileId};
 
@@ -26,13 +26,13 @@ struct Registry {
     in_memory: Vec<Weak<SharedConnection>>,
 }
 
-/// The connection to the store at this path, and whether it is open and fits these settings: if not,
-/// its first use will tell. Each needs a [`release`].
+/// The connection to the store at this path; its first use will tell whether it fits these settings.
+/// Each needs a [`release`].
 pub(super) fn acquire(
     path: &Path,
     settings: Settings,
     deadline: &Deadline,
-) -> Result<(Arc<SharedConnection>, bool)> {
+) -> Result<Arc<SharedConnection>> {
     let _call = Call::enter(deadline)?;
     let mut registry = lock(deadline)?;
     // Known under this very name, and no symbolic link by now: no need to resolve it.
@@ -55,7 +55,7 @@ pub(super) fn acquire(
     if !is_ready {
         connection.look_at_file_again();
     }
-    Ok((connection, is_ready))
+    Ok(connection)
 }
 
 /// Gives a connection back. The last handle closes it, unless the process is to keep it open.
@@ -169,7 +169,7 @@ impl AcrossFork for Owner {
 }
 
 struct HeldStores {
-    stores: Vec<OwnedGuard<State>>,
+    stores: Vec<Suspended>,
     _registry: Guard<'static, Registry>,
 }
 

@@ -1,333 +1,238 @@
-//! Counting in SQLite.
+//! A store in a SQLite file, or in memory.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
-use rusqlite::Connection;
-
-use super::connection::SharedConnection;
-use super::counters::Counters;
+use super::access::Access;
 use super::failure::Failure;
+use super::in_table::InTable;
 use super::meta::Settings;
 use super::session::Session;
-use super::{
-    Info, Store, checkpoint, housekeeping, meta, prune, registry, reset, schema, transaction,
-};
+use super::{Info, LagInfo, Store, TableInfo, attach, in_rows, meta, registry, schema};
 use crate::clock::{self, When};
 use crate::deadline::Deadline;
-use crate::error::Result;
-use crate::judge::{Answer, Question};
+use crate::error::{Code, Error, Result};
+use crate::judge::Question;
 use crate::key::{SecretCheck, StoredKey};
 use crate::options::Options;
 use crate::os::call::Call;
 use crate::os::lock::{self, LockKind};
 use crate::os::parked;
 use crate::outcome::Outcome;
-use crate::policy::Rule;
-use crate::window::Time;
+use crate::policy::{Policy, Rule};
+use crate::table::Trouble;
 
 /// One limiter's use of a store.
 pub(crate) struct SqliteStore {
-    shared: Arc<SharedConnection>,
-    busy_timeout: Duration,
-    secret_check: Option<SecretCheck>,
-    auto_prune: bool,
-    keep_open: bool,
-    recover_corrupt: bool,
-    audit: bool,
-    audit_retention_ms: Option<i64>,
+    access: Access,
+    policy: Arc<Policy>,
+    options: Options,
+    counting: Attached,
+    opened: Instant,
+}
+
+/// Where the store counts; and where it counts since it no longer counts there. A list without end,
+/// so that a hit follows it without a lock; it grows when somebody deletes or replaces files.
+struct Attached {
+    counting: Counting,
+    next: OnceLock<Box<Attached>>,
+}
+
+enum Counting {
+    Rows,
+    Table(InTable),
 }
 
 impl SqliteStore {
     pub(super) fn open(
         path: &[u8],
+        policy: Arc<Policy>,
         options: &Options,
         secret_check: Option<SecretCheck>,
     ) -> Result<Self> {
-        let settings = Settings { file_mode: options.file_mode, secret_check };
         let deadline = Deadline::after(options.busy_timeout);
         let path = Path::new(OsStr::from_bytes(path));
-        let (shared, is_ready) = registry::acquire(path, settings, &deadline)?;
-        let store = Self::new(shared, options, secret_check);
-        if !is_ready {
-            // A store that cannot be used is refused here, not at the first hit.
-            store.with(&deadline, |_| Ok(()))?;
-        }
+        let shared = registry::acquire(path, settings(options, secret_check), &deadline)?;
+        Self::new(Access::new(shared, options, secret_check), policy, options)
+    }
+
+    pub(super) fn in_memory(
+        policy: Arc<Policy>,
+        options: &Options,
+        secret_check: Option<SecretCheck>,
+    ) -> Result<Self> {
+        let deadline = Deadline::after(options.busy_timeout);
+        let shared = registry::in_memory(settings(options, secret_check), &deadline)?;
+        Self::new(Access::new(shared, options, secret_check), policy, options)
+    }
+
+    /// A store that cannot be used is refused here, not at the first hit.
+    fn new(access: Access, policy: Arc<Policy>, options: &Options) -> Result<Self> {
+        let counting = Attached { counting: Counting::Rows, next: OnceLock::new() };
+        let opened = Instant::now();
+        let mut store = Self { access, policy, options: options.clone(), counting, opened };
+        let found = store.access.with(&store.access.patience(), |session| store.find(session))?;
+        store.counting.counting = found;
         Ok(store)
     }
 
-    pub(super) fn in_memory(options: &Options, secret_check: Option<SecretCheck>) -> Result<Self> {
-        let settings = Settings { file_mode: options.file_mode, secret_check };
-        let deadline = Deadline::after(options.busy_timeout);
-        Ok(Self::new(registry::in_memory(settings, &deadline)?, options, secret_check))
-    }
-
-    fn new(
-        shared: Arc<SharedConnection>,
-        options: &Options,
-        secret_check: Option<SecretCheck>,
-    ) -> Self {
-        let retention = options.effective_audit_retention();
-        Self {
-            shared,
-            busy_timeout: options.busy_timeout,
-            secret_check,
-            auto_prune: options.auto_prune,
-            keep_open: options.keep_open,
-            recover_corrupt: options.recover_corrupt,
-            audit: options.audit,
-            audit_retention_ms: retention
-                .map(|kept| i64::try_from(kept.as_millis()).unwrap_or(i64::MAX)),
-        }
-    }
-
-    fn patience(&self) -> Deadline {
-        Deadline::after(self.busy_timeout)
-    }
-
-    fn name(&self) -> &str {
-        self.shared.name()
-    }
-
-    fn with<T>(
-        &self,
-        deadline: &Deadline,
-        mut attempt: impl FnMut(&Session) -> std::result::Result<T, Failure>,
-    ) -> Result<T> {
-        self.shared.with(deadline, self.recover_corrupt, |session| {
-            session.meta.require_secret(self.secret_check.as_ref(), self.name())?;
-            attempt(session)
-        })
-    }
-
-    fn write<T>(
-        &self,
-        deadline: &Deadline,
-        mut work: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
-    ) -> Result<T> {
-        self.with(deadline, |session| {
-            transaction::write(&session.connection, self.name(), &mut work)
-        })
-    }
-
-    fn read<T>(
-        &self,
-        deadline: &Deadline,
-        mut work: impl FnMut(&Connection) -> std::result::Result<T, Failure>,
-    ) -> Result<T> {
-        self.with(deadline, |session| {
-            transaction::read(&session.connection, self.name(), &mut work)
-        })
-    }
-
-    /// Counts a hit, commits it, and removes a few of the rows that nobody asks for any more.
-    fn count(
-        &self,
-        session: &Session,
-        hit: &Hit<'_>,
-        question: Question,
-        when: When,
-    ) -> std::result::Result<Outcome, Failure> {
-        let connection = &session.connection;
-        let (outcome, rows_added) = match hit.rule.limits() {
-            [limit] if !self.audit => {
-                let rule = (hit.rule, *limit);
-                let counted = session.one_limit.hit(
-                    connection,
-                    self.name(),
-                    rule,
-                    hit.key,
-                    question,
-                    when,
-                )?;
-                (counted.outcome(hit.index, limit), usize::from(counted.is_first))
+    fn find(&self, session: &Session) -> std::result::Result<Counting, Failure> {
+        let path = self.access.shared.path();
+        Ok(match attach::table_of(session, path, self.options.table_slots)? {
+            None => Counting::Rows,
+            Some(table) => {
+                Counting::Table(InTable::new(session, table, &self.policy, &self.options)?)
             }
-            _ => transaction::write(connection, self.name(), |connection| {
-                self.count_in_transaction(connection, hit, question, when)
-            })?,
-        };
-        // The hit is committed, so a failure here is not the hit's: to report it would say that
-        // nothing was counted. The next hit that has rows to remove meets it again.
-        let _ = self.keep_house(session, &outcome, rows_added);
-        Ok(outcome)
+        })
     }
 
-    fn count_in_transaction(
-        &self,
-        connection: &Connection,
-        hit: &Hit<'_>,
-        question: Question,
-        when: When,
-    ) -> std::result::Result<(Outcome, usize), Failure> {
-        let mut counters = Counters::read(connection, hit.rule, hit.key, when)?;
-        let verdict = counters.judge(question);
-        let rows_added = counters.write(connection)?;
-        if self.audit && verdict.answer == Answer::Allowed {
-            let mut audit = connection.prepare_cached(schema::AUDIT)?;
-            let now_ms = counters.now.millis();
-            audit.execute((now_ms, hit.rule.name(), hit.key.as_bytes(), hit.cost))?;
+    #[inline]
+    fn attached(&self) -> &Attached {
+        let mut last = &self.counting;
+        while let Some(next) = last.next.get() {
+            last = next;
         }
-        Ok((counters.outcome(verdict, hit.index), rows_added))
+        last
     }
 
-    fn keep_house(
+    /// Runs `attempt` where the store counts, and anew if it counts elsewhere by then.
+    #[inline(always)]
+    fn count<T>(
         &self,
-        session: &Session,
-        outcome: &Outcome,
-        rows_added: usize,
-    ) -> std::result::Result<(), Failure> {
-        if !self.auto_prune {
-            return Ok(());
+        mut attempt: impl FnMut(&Counting) -> std::result::Result<T, Trouble>,
+    ) -> Result<T> {
+        let attached = self.attached();
+        match attempt(&attached.counting) {
+            Ok(done) => Ok(done),
+            Err(Trouble::Failed(error)) => Err(error),
+            Err(Trouble::Retired) => self.count_elsewhere(attached, attempt),
         }
-        let audited = usize::from(self.audit && outcome.allowed);
-        let (counters, audit) = (session.debt.incur(rows_added), session.audit_debt.incur(audited));
-        if counters.is_none() && audit.is_none() {
-            return Ok(());
-        }
-        // Past by the hit's time *and* by the wall clock: a caller with a clock of his own (a
-        // test, a replay) must not take other clients' live counters away.
-        // With a clock that cannot be right there is no saying what is past.
-        let Ok(wall_clock) = clock::now() else { return Ok(()) };
-        let past = Time::from_millis(outcome.now_ms)?.min(wall_clock);
-        let connection = &session.connection;
-        if let Some(at_most) = counters {
-            housekeeping::remove_counters(connection, self.name(), past, at_most)?;
-        }
-        if let Some(at_most) = audit {
-            transaction::write(connection, self.name(), |connection| {
-                self.prune_audit(connection, past, at_most)
+    }
+
+    #[cold]
+    fn count_elsewhere<'a, T>(
+        &'a self,
+        mut left: &'a Attached,
+        mut attempt: impl FnMut(&Counting) -> std::result::Result<T, Trouble>,
+    ) -> Result<T> {
+        let deadline = self.access.patience();
+        loop {
+            // However it was found out: the others shall look too.
+            if let Counting::Table(table) = &left.counting {
+                table.table.retire();
+            }
+            // Under the lock of the connection, which nobody holds at a fork.
+            self.access.with(&deadline, |session| {
+                if left.next.get().is_none() {
+                    let counting = self.find(session)?;
+                    let _ = left.next.set(Box::new(Attached { counting, next: OnceLock::new() }));
+                }
+                Ok(())
             })?;
+            left = self.attached();
+            match attempt(&left.counting) {
+                Ok(done) => return Ok(done),
+                Err(Trouble::Failed(error)) => return Err(error),
+                Err(Trouble::Retired) if deadline.pause() => {}
+                Err(Trouble::Retired) => {
+                    let message = "its files are replaced again and again; leave them alone";
+                    let name = self.access.name();
+                    return Err(Error::new(Code::Busy, format!("store {name}: {message}")));
+                }
+            }
         }
-        Ok(())
     }
 
-    fn prune_audit(
-        &self,
-        connection: &Connection,
-        now: Time,
-        at_most: i64,
-    ) -> std::result::Result<bool, Failure> {
-        match self.audit_retention_ms {
-            Some(kept) => prune::audit(connection, now.millis().saturating_sub(kept), at_most),
-            None => Ok(false),
-        }
+    fn rule(&self, index: usize) -> &Rule {
+        &self.policy.rules()[index]
     }
 }
 
-struct Hit<'a> {
-    rule: &'a Rule,
-    /// The rule's, in its policy.
-    index: usize,
-    key: &'a StoredKey,
-    cost: i64,
+fn settings(options: &Options, secret_check: Option<SecretCheck>) -> Settings {
+    Settings { file_mode: options.file_mode, table_slots: options.table_slots, secret_check }
 }
 
 impl Store for SqliteStore {
+    #[inline(always)]
     fn ask(
         &self,
-        rule: &Rule,
-        index: usize,
+        rule: usize,
         key: &StoredKey,
         question: Question,
         when: When,
-    ) -> Result<Outcome> {
-        let deadline = self.patience();
-        match question {
-            Question::Hit(cost) if cost.get() > 0 => {
-                let hit = Hit { rule, index, key, cost: cost.get() };
-                self.with(&deadline, |session| self.count(session, &hit, question, when))
+        answer: &mut Outcome,
+    ) -> Result<()> {
+        let asked = (self.rule(rule), rule);
+        self.count(|counting| match counting {
+            Counting::Table(table) => table.ask(&self.access, asked, key, question, when, answer),
+            Counting::Rows => {
+                *answer = in_rows::ask(&self.access, asked, key, question, when)?;
+                Ok(())
             }
-            Question::Refund(cost) if cost.get() > 0 => self.write(&deadline, |connection| {
-                let mut counters = Counters::read(connection, rule, key, when)?;
-                let verdict = counters.judge(question);
-                counters.write_existing(connection)?;
-                Ok(counters.outcome(verdict, index))
-            }),
-            _ => self.read(&deadline, |connection| {
-                let mut counters = Counters::read(connection, rule, key, when)?;
-                let verdict = counters.judge(question);
-                Ok(counters.outcome(verdict, index))
-            }),
-        }
+        })
     }
 
-    fn reset(&self, rules: &[&Rule], key: &StoredKey) -> Result<u64> {
-        let mut removed = 0;
-        let mut from = Some(reset::Group::before_all());
-        while let Some(start) = from {
-            let slice = self.write(&self.patience(), |connection| {
-                reset::slice(connection, rules, key, &start)
-            })?;
-            removed += slice.removed as u64;
-            from = slice.next;
-        }
-        Ok(removed)
+    fn reset(&self, rules: &[usize], key: &StoredKey) -> Result<u64> {
+        let rules: Vec<_> = rules.iter().map(|&index| self.rule(index)).collect();
+        self.count(|counting| match counting {
+            Counting::Table(table) => table.reset(&self.access, &rules, key),
+            Counting::Rows => in_rows::reset(&self.access, &rules, key),
+        })
     }
 
     fn prune(&self, when: When) -> Result<u64> {
         // One clock for all slices: rows that expire meanwhile are the next call's.
         let now = when.resolve()?;
-        let mut removed = 0;
-        let mut slices = 0u64;
-        let mut more = (true, true);
-        while more != (false, false) {
-            let (counters, more_counters, more_audit) =
-                self.write(&self.patience(), |connection| {
-                    let (counters, more_counters) = if more.0 {
-                        prune::counters(connection, now, prune::SLICE_ROWS)?
-                    } else {
-                        (0, false)
-                    };
-                    let more_audit =
-                        more.1 && self.prune_audit(connection, now, prune::SLICE_ROWS)?;
-                    Ok((counters, more_counters, more_audit))
-                })?;
-            removed += counters as u64;
-            more = (more_counters, more_audit);
-            slices += 1;
-            if slices.is_multiple_of(prune::SLICES_BETWEEN_MOVES) {
-                self.with(&self.patience(), |session| {
-                    let _ = checkpoint::now(&session.connection);
-                    Ok(())
-                })?;
-            }
-            std::thread::sleep(prune::PAUSE_BETWEEN_SLICES);
-        }
-        Ok(removed)
+        self.count(|counting| {
+            let unwritten = match counting {
+                Counting::Table(table) => table.prune(&self.access, now)?,
+                Counting::Rows => 0,
+            };
+            Ok(unwritten + in_rows::prune(&self.access, now)?)
+        })
     }
 
     fn info(&self) -> Result<Info> {
-        let _call = Call::enter(&self.patience())?;
-        let format = self.read(&self.patience(), meta::format)?;
+        let deadline = self.access.patience();
+        let _call = Call::enter(&deadline)?;
+        let path = self.access.shared.path();
         let bytes = |suffix: &str| {
-            self.shared.path().map_or(0, |path| {
+            path.map_or(0, |path| {
                 let mut name = OsString::from(path);
                 name.push(suffix);
                 std::fs::metadata(name).map_or(0, |file| file.len())
             })
         };
+        let table = match &self.attached().counting {
+            Counting::Table(table) => Some(table),
+            Counting::Rows => None,
+        };
+        // Of a file that cannot be opened the lag is to be told above all.
+        let format = match table {
+            Some(_) => schema::FORMAT_TABLE,
+            None => self.access.with(&deadline, |session| meta::format(&session.connection))?,
+        };
+        let at_interval = table.is_some_and(|table| !table.commits_each_hit());
         Ok(Info {
-            store: self
-                .shared
-                .path()
-                .map_or(self.name().into(), Path::to_string_lossy)
-                .into_owned(),
+            store: path.map_or(self.access.name().into(), Path::to_string_lossy).into_owned(),
             engine: "sqlite",
             engine_version: rusqlite::version(),
-            durability: "hit",
-            locks: match (self.shared.path(), lock::kind_in_force()) {
+            durability: if at_interval { "interval" } else { "hit" },
+            flush_interval_ms: self.options.flush_interval.as_millis() as u64,
+            table: table.map(table_info),
+            locks: match (path, lock::kind_in_force()) {
                 (None, _) => "none",
                 (Some(_), Some(LockKind::OpenFileDescription)) => "ofd",
                 (Some(_), _) => "posix",
             },
             format,
-            keys_hashed: self.secret_check.is_some(),
-            auto_prune: self.auto_prune,
-            audit: self.audit,
-            busy_timeout_ms: self.busy_timeout.as_millis() as u64,
+            keys_hashed: self.access.secret_check.is_some(),
+            auto_prune: self.access.auto_prune,
+            audit: self.access.audit,
+            busy_timeout_ms: self.access.busy_timeout.as_millis() as u64,
             database_bytes: bytes(""),
             wal_bytes: bytes("-wal"),
             descriptors: parked::count(),
@@ -335,8 +240,36 @@ impl Store for SqliteStore {
     }
 }
 
+fn table_info(table: &InTable) -> TableInfo {
+    let lag = table.table.lag();
+    let now_ms = clock::now().map_or(0, |now| now.millis());
+    let cause = Code::from_number(lag.failure).map(Code::description);
+    let since = |swept_ms: i64| now_ms.saturating_sub(swept_ms).max(0) as u64;
+    TableInfo {
+        slots: table.table.slots(),
+        bytes: table.table.bytes(),
+        lag: LagInfo {
+            unwritten: lag.unwritten,
+            ms: if lag.unwritten == 0 { 0 } else { since(lag.swept_ms) },
+            cause: cause.and_then(|text| text.to_str().ok()),
+        },
+    }
+}
+
 impl Drop for SqliteStore {
+    /// What cannot be written stays in the table.
     fn drop(&mut self) {
-        registry::release(&self.shared, self.keep_open);
+        if let Counting::Table(table) = &self.attached().counting
+            && self.access.shared.handles() == 1
+            && !table.table.is_retired()
+        {
+            // A host that opens the store for each request closes it as often: that is no end.
+            if !self.options.keep_open || self.opened.elapsed() >= table.interval() {
+                let _ = table.write_all(&self.access, &self.access.patience());
+            } else if let Ok(now) = clock::now() {
+                table.write_if_due(&self.access, When::Now, now);
+            }
+        }
+        registry::release(&self.access.shared, self.options.keep_open);
     }
 }

@@ -16,7 +16,17 @@ pub(super) fn write<T>(
     store: &str,
     work: impl FnOnce(&Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    within(connection, schema::BEGIN_WRITE, checked(store, work))
+    write_known(connection, store, schema::FORMAT_ROWS, work)
+}
+
+/// As [`write()`], for a store of this format.
+pub(super) fn write_known<T>(
+    connection: &Connection,
+    store: &str,
+    format: i64,
+    work: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    within(connection, schema::BEGIN_WRITE, checked(store, format, work))
 }
 
 /// As [`write()`], for a store that has no format yet.
@@ -33,18 +43,27 @@ pub(super) fn read<T>(
     store: &str,
     work: impl FnOnce(&Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    within(connection, schema::BEGIN_READ, checked(store, work))
+    within(connection, schema::BEGIN_READ, checked(store, schema::FORMAT_ROWS, work))
+}
+
+/// As [`read()`], where `work` itself sees to it that it reads what it knows.
+pub(super) fn read_unchecked<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    within(connection, schema::BEGIN_READ, work)
 }
 
 /// `work`, behind the question whether this library still knows the store's format: an older
 /// library on a store that was upgraded meanwhile must fail instead of miscounting.
 fn checked<T>(
     store: &str,
+    known: i64,
     work: impl FnOnce(&Connection) -> Result<T, Failure>,
 ) -> impl FnOnce(&Connection) -> Result<T, Failure> {
     move |connection| {
         let format = meta::format(connection)?;
-        if format != schema::FORMAT {
+        if format != known {
             return Err(meta::unknown_format(store, format).into());
         }
         work(connection)

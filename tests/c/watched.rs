@@ -40,7 +40,7 @@ fn valgrind_finds_nothing_in_eight_threads() {
     let directory = support::fresh_directory();
     let store = directory.path().join("limits.db");
     let exactness = program("exactness", &[]);
-    under_valgrind(&exactness, &["few", store.to_str().unwrap(), "30"]);
+    under_valgrind(&exactness, &["threads", store.to_str().unwrap(), "30"]);
 }
 
 #[test]

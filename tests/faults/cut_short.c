@@ -59,7 +59,8 @@ int main(int count, char **words)
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        rl_limiter *limiter = open_store(words[1], RL_ON);
+        rl_limiter *limiter =
+            open_store_with(words[1], (rl_options){.durability = RL_DURABLE_HIT});
         hits(score, limiter, atoi(words[2]));
         printf("interrupted=%d cut=%d ", interrupted, cut);
         fflush(stdout);
@@ -69,6 +70,6 @@ int main(int count, char **words)
     CHECK(waitpid(child, &status, 0) == child);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     print_score(score);
-    printf("stored=%ld\n", stored(words[1]));
+    printf("stored=%ld\n", in_file(words[1]));
     return 0;
 }

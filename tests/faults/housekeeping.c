@@ -17,8 +17,9 @@ static void open_anew(void)
     /* The first new row of a connection makes it remove some. */
     rl_close(limiter);
     rl_options options = {
-        .struct_size = sizeof options, .busy_timeout_ms = 30, .keep_open = RL_OFF};
-    CHECK(rl_open(path, "r: 9/min", &options, &limiter) == RL_OK);
+        .struct_size = sizeof options, .busy_timeout_ms = 30, .keep_open = RL_OFF,
+        .durability = RL_DURABLE_HIT, .table_slots = 4096};
+    CHECK(rl_open(path, "r: 9007199254740991/min", &options, &limiter) == RL_OK);
 }
 
 static int hit_at(const char *key, int64_t now)

@@ -1,10 +1,11 @@
 //! The 1st, the 2nd, the 3rd … system call of a kind fails, once or from then on, until nothing
 //! fails any more. At each: no allowance that is not in the file, nothing in the file that was not
-//! allowed, a code that fits, nobody dies, and when the fault is gone the next hit is answered.
+//! allowed, a code that fits, nobody dies, and when the fault is gone the next hit is answered. The
+//! file is looked at before that, or, where hits are written at an interval, after it.
 
 use std::process::Command;
 
-use crate::support::{self, Report};
+use crate::support::{self, Mode, Report};
 
 /// Codes of `ratelite.h`; "" where the library must get over the fault by itself.
 const FULL: &str = "-5";
@@ -13,7 +14,7 @@ const NO_MEMORY: &str = "-12";
 const NONE: &str = "";
 
 /// Kind of call, what becomes of it, whether once or from then on, and the codes that fit.
-const FAULTS: [(&str, &str, &[&str], &str); 31] = [
+const FAULTS: [(&str, &str, &[&str], &str); 36] = [
     ("read", "EIO", BOTH, IO),
     ("read", "EINTR", ONCE, NONE),
     ("read", "short", ONCE, NONE),
@@ -35,6 +36,11 @@ const FAULTS: [(&str, &str, &[&str], &str); 31] = [
     ("open", "EIO", ONCE, "-6,-7"),
     ("open", "EMFILE", ONCE, "-11,-6,-7"),
     ("map", "ENOMEM", BOTH, NO_MEMORY),
+    ("allocate", "EIO", BOTH, IO),
+    ("allocate", "ENOSPC", BOTH, FULL),
+    ("allocate", "EINTR", ONCE, NONE),
+    ("random", "ENOSYS", BOTH, IO),
+    ("random", "EINTR", ONCE, NONE),
     ("lock", "EIO", BOTH, "-6,-4"),
     ("lock", "EAGAIN", BOTH, "-4,-6"),
     ("lock", "ENOLCK", BOTH, "-4,-6"),
@@ -53,17 +59,23 @@ const AND_ON: &[&str] = &["persistent"];
 const BOTH: &[&str] = &["once", "persistent"];
 
 /// Each of these kinds stands at a step that can be cut off.
-const DEADLY: [&str; 11] = [
-    "write", "sync", "truncate", "open", "map", "lock", "unlock", "link", "unlink", "rename",
-    "flock",
+const DEADLY: [&str; 12] = [
+    "write", "sync", "truncate", "open", "map", "allocate", "lock", "unlock", "link", "unlink",
+    "rename", "flock",
 ];
+
+/// When a hit is in the file. A store without a table knows the first only.
+const EACH: &str = "hit";
+const AT_INTERVAL: &str = "interval";
 
 #[test]
 fn a_store_is_created_in_spite_of_any_fault() {
-    survives(
-        "creates",
-        &["read", "write", "sync", "open", "map", "lock", "stat", "link", "memory"],
-    );
+    let mut must_meet =
+        vec!["read", "write", "sync", "open", "map", "lock", "stat", "link", "random", "memory"];
+    if support::mode() != Mode::Rows {
+        must_meet.push("allocate");
+    }
+    survives("creates", &must_meet);
 }
 
 #[test]
@@ -82,6 +94,12 @@ fn hits_survive_any_fault() {
 }
 
 #[test]
+fn hits_that_are_written_at_an_interval_do_not_notice_any_fault() {
+    let failed = survives_at("hits", AT_INTERVAL, &["write", "lock"]);
+    assert!(failed == 0 || support::mode() == Mode::Rows, "{failed} hits failed");
+}
+
+#[test]
 fn hits_that_move_the_log_survive_any_fault() {
     survives("checkpoints", &["read", "write", "sync", "lock"]);
 }
@@ -92,13 +110,28 @@ fn the_last_close_survives_any_fault() {
 }
 
 #[test]
+fn the_last_close_that_has_something_to_write_survives_any_fault() {
+    survives_at("closes", AT_INTERVAL, &["read", "write", "sync", "lock", "unlink"]);
+}
+
+#[test]
 fn every_other_call_survives_any_fault() {
     survives("asks", &["write", "lock", "memory"]);
 }
 
 #[test]
+fn every_other_call_at_an_interval_survives_any_fault() {
+    survives_at("asks", AT_INTERVAL, &["write", "lock", "memory"]);
+}
+
+#[test]
 fn hits_in_parent_and_child_after_a_fork_survive_any_fault() {
     survives("forks", &["read", "write", "open", "map", "lock", "stat", "memory"]);
+}
+
+#[test]
+fn hits_at_an_interval_in_parent_and_child_after_a_fork_survive_any_fault() {
+    survives_at("forks", AT_INTERVAL, &["read", "write", "open", "map", "lock", "memory"]);
 }
 
 #[test]
@@ -115,14 +148,20 @@ fn no_fault_makes_a_good_store_look_damaged() {
 fn a_process_killed_at_any_call_holds_nobody_up_and_loses_nothing() {
     let mut points = 0;
     for action in ["creates", "opens", "recovers", "hits", "checkpoints", "closes", "forks"] {
-        for kind in DEADLY {
-            for effect in ["dies-before", "dies-after"] {
-                points += met(action, kind, effect, "once", NONE).number("points");
-            }
-        }
+        points += dies_in(action, EACH);
     }
     println!("killed at {points} calls");
     assert!(points > 300, "only {points} calls were met");
+}
+
+#[test]
+fn a_process_killed_at_any_call_leaves_what_was_not_written_yet() {
+    let mut points = 0;
+    for action in ["creates", "recovers", "hits", "closes", "forks"] {
+        points += dies_in(action, AT_INTERVAL);
+    }
+    println!("killed at {points} calls");
+    assert!(points > 200, "only {points} calls were met");
 }
 
 #[test]
@@ -152,13 +191,17 @@ fn is_all_in_the_log(program: &str, hits: i64) -> Report {
     report
 }
 
-/// `must_meet`: the kinds of call that this action cannot do without.
 fn survives(action: &str, must_meet: &[&str]) {
+    survives_at(action, EACH, must_meet);
+}
+
+/// Returns how many calls failed. `must_meet`: the kinds of call that this action cannot do without.
+fn survives_at(action: &str, durability: &str, must_meet: &[&str]) -> i64 {
     let mut complaints = Vec::new();
     let (mut all, mut failed) = (0, 0);
     for (kind, effect, manners, codes) in FAULTS {
         for manner in manners {
-            let report = try_to_meet(action, kind, effect, manner, codes);
+            let report = try_to_meet(action, durability, kind, effect, manner, codes);
             if !report.succeeded {
                 complaints.push(format!("{action}, {kind} {effect} {manner}: {report}"));
                 continue;
@@ -171,17 +214,32 @@ fn survives(action: &str, must_meet: &[&str]) {
             failed += report.number("failed");
         }
     }
-    println!("{action}: {all} faults, {failed} failed calls");
+    println!("{action}, {durability}: {all} faults, {failed} failed calls");
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    failed
 }
 
-fn met(action: &str, kind: &str, effect: &str, manner: &str, codes: &str) -> Report {
-    let report = try_to_meet(action, kind, effect, manner, codes);
-    assert!(report.succeeded, "{action}, {kind} {effect} {manner}: {report}");
-    report
+/// At how many calls of an action a process was killed.
+fn dies_in(action: &str, durability: &str) -> i64 {
+    let mut points = 0;
+    for kind in DEADLY {
+        for effect in ["dies-before", "dies-after"] {
+            let report = try_to_meet(action, durability, kind, effect, "once", NONE);
+            assert!(report.succeeded, "{action}, {durability}, {kind} {effect}: {report}");
+            points += report.number("points");
+        }
+    }
+    points
 }
 
-fn try_to_meet(action: &str, kind: &str, effect: &str, manner: &str, codes: &str) -> Report {
+fn try_to_meet(
+    action: &str,
+    durability: &str,
+    kind: &str,
+    effect: &str,
+    manner: &str,
+    codes: &str,
+) -> Report {
     let program = support::compile("faults/nth.c", &["-lsqlite3", "-ldl"]);
     let directory = support::fresh_directory();
     // SQLite asks for memory thousands of times in one opening.
@@ -190,6 +248,7 @@ fn try_to_meet(action: &str, kind: &str, effect: &str, manner: &str, codes: &str
     let words = [
         directory.path().to_str().unwrap(),
         action,
+        durability,
         kind,
         effect,
         manner,

@@ -98,7 +98,8 @@ int main(int count, char **words)
     pid_t hitter = fork();
     CHECK(hitter >= 0);
     if (hitter == 0) {
-        hits(score, open_store(words[1], RL_ON), atoi(words[2]));
+        rl_options options = {.durability = RL_DURABLE_HIT};
+        hits(score, open_store_with(words[1], options), atoi(words[2]));
         kill(getpid(), SIGKILL);
     }
     int status;
@@ -106,6 +107,6 @@ int main(int count, char **words)
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     CHECK(kill(pruner, SIGKILL) == 0 && waitpid(pruner, &status, 0) == pruner);
     print_score(score);
-    printf("stored=%ld\n", stored(words[1]));
+    printf("stored=%ld\n", in_file(words[1]));
     return 0;
 }

@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -119,12 +120,20 @@ WRAP("link", int, -1, linkat, (int from, const char *source, int to, const char 
 WRAP("unlink", int, -1, unlink, (const char *path), (path))
 WRAP("rename", int, -1, rename, (const char *from, const char *to), (from, to))
 WRAP("flock", int, -1, flock, (int fd, int operation), (fd, operation))
+WRAP("random", ssize_t, -1, getrandom, (void *to, size_t size, unsigned flags), (to, size, flags))
 WRAP("map", void *, MAP_FAILED, mmap,
      (void *at, size_t size, int protection, int flags, int fd, off_t from),
      (at, size, protection, flags, fd, from))
 WRAP("map", void *, MAP_FAILED, mmap64,
      (void *at, size_t size, int protection, int flags, int fd, off64_t from),
      (at, size, protection, flags, fd, from))
+
+/* This one returns its error. */
+int posix_fallocate(int fd, off_t at, off_t size)
+{
+    __typeof__(&posix_fallocate) real = REAL(posix_fallocate);
+    INTERPOSE("allocate", fault.error, real(fd, at, size), real(fd, at, size));
+}
 
 static int really_open(const char *path, int flags, mode_t mode)
 {

@@ -8,7 +8,11 @@ use super::{BACKED_UP, FILES, InUse};
 
 /// Moves the log into the database, so that what is damaged is all there is.
 fn checkpointed() -> InUse {
-    let used = InUse::new();
+    is_checkpointed(InUse::new())
+}
+
+fn is_checkpointed(used: InUse) -> InUse {
+    assert_eq!(used.stored(), 5);
     let host = rusqlite::Connection::open(&used.store).unwrap();
     host.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     used
@@ -73,10 +77,7 @@ fn a_log_cut_to_nothing_is_damage_or_is_survived() {
 
 #[test]
 fn a_damaged_store_in_use_is_set_aside_where_the_option_says_so() {
-    let used = InUse::with(|options| options.recover_corrupt = true);
-    let host = rusqlite::Connection::open(&used.store).unwrap();
-    host.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
-    drop(host);
+    let used = is_checkpointed(InUse::with(|options| options.recover_corrupt = true));
     let mut bytes = fs::read(&used.store).unwrap();
     bytes[4096..].fill(0xA5);
     fs::write(&used.store, &bytes).unwrap();

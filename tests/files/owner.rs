@@ -2,10 +2,11 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{self, Report};
+use super::TABLE;
+use crate::support::{self, Mode, Report, mode};
 
 const RL_OK: i64 = 0;
 const RL_EPERM: i64 = -7;
@@ -30,27 +31,62 @@ fn a_store_in_an_unreadable_directory_is_refused_and_then_used() {
     is_refused_until(0o000, 0o777, |store| store.parent().unwrap().to_owned());
 }
 
-fn is_refused_until(before: u32, after: u32, of: impl Fn(&Path) -> std::path::PathBuf) {
+#[test]
+fn a_store_whose_table_is_another_users_is_refused_and_then_used() {
+    if mode() != Mode::Rows {
+        is_refused_until(0o000, 0o666, table_of);
+        is_refused_until(0o444, 0o666, table_of);
+    }
+}
+
+fn is_refused_until(before: u32, after: u32, of: impl Fn(&Path) -> PathBuf) {
     let root = support::fresh_directory();
     fs::set_permissions(root.path(), Permissions::from_mode(0o755)).unwrap();
     let directory = root.path().join("data");
     fs::create_dir(&directory).unwrap();
     let store = directory.join("limits.db");
-    drop(super::open(&store, |options| options.keep_open = false).unwrap());
+    let program = support::compile("locks/open.c", &["-lsqlite3"]);
+    support::run_well(&program, &support::library_dir(), 30, &[&store]);
+    // Another SQLite that is the last takes -wal and -shm away.
+    let host = rusqlite::Connection::open(&store).unwrap();
+    host.query_row("SELECT count(*) FROM meta", [], |_| Ok(())).unwrap();
+    drop(host);
+    let files = || {
+        let entries = fs::read_dir(&directory).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let made = files();
+    let has_table = mode() != Mode::Rows;
+    assert_eq!(made.len(), if has_table { 2 } else { 1 });
     let right =
         |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     right(&directory, 0o777);
     right(&store, 0o666);
+    if has_table {
+        right(&table_of(&store), 0o666);
+    }
 
     right(&of(&store), before);
     let report = open_as_nobody(&store);
     right(&of(&store), 0o777);
     assert_eq!(report.number("code"), RL_EPERM, "{report}");
     assert!(report.text.contains("limits.db"), "{report}");
-    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "the refusal left something");
+    let mut left = files();
+    if of(&store) == table_of(&store) {
+        // It was at the database's before.
+        left.retain(|name| !["limits.db-wal", "limits.db-shm"].contains(&name.to_str().unwrap()));
+    }
+    assert_eq!(left, made, "the refusal left something");
 
     right(&of(&store), after);
-    assert_eq!(open_as_nobody(&store).number("code"), RL_OK);
+    let report = open_as_nobody(&store);
+    assert_eq!(report.number("code"), RL_OK, "{report}");
+}
+
+fn table_of(store: &Path) -> PathBuf {
+    store.with_file_name(TABLE)
 }
 
 /// Root may do everything, so it becomes somebody who may not.

@@ -90,7 +90,7 @@ int main(int count, char **words)
     for (int index = 0; index < THREADS; index++)
         pthread_join(threads[index], NULL);
     print_score(score);
-    printf("busy=%ld stored=%ld slowest_fork_ms=%.0f\n", busy_answers, stored(words[1]),
+    printf("busy=%ld stored=%ld slowest_fork_ms=%.0f\n", busy_answers, granted(words[1]),
            slowest * 1000);
     return 0;
 }

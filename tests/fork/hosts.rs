@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{self, Report};
+use crate::support::{self, Mode, Report};
 
 #[test]
 fn multiprocessing_is_exact_by_fork_spawn_and_forkserver() {
@@ -59,6 +59,9 @@ fn in_tests(file: &str) -> PathBuf {
 }
 
 fn stored(store: &Path) -> i64 {
+    if support::mode() == Mode::Interval {
+        support::write_out(store);
+    }
     rusqlite::Connection::open(store)
         .and_then(|user| {
             user.query_one("SELECT sum(attempts) FROM rate_limit_windows", [], |row| row.get(0))

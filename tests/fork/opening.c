@@ -13,16 +13,13 @@ static atomic_int next_number;
 
 static void live_and_die(int keep_open)
 {
-    static const char *const endings[] = {"", "-wal", "-shm"};
-    char path[4096], file[4200];
+    char path[4096];
     snprintf(path, sizeof path, "%s/%d-%d.db", directory, getpid(), next_number++);
-    rl_limiter *limiter = open_store(path, keep_open);
+    rl_limiter *limiter =
+        open_store_with(path, (rl_options){.keep_open = keep_open, .table_slots = 256});
     hits(score, limiter, 2);
     rl_close(limiter);
-    for (int index = 0; index < 3; index++) {
-        snprintf(file, sizeof file, "%s%s", path, endings[index]);
-        unlink(file);
-    }
+    remove_store(path);
 }
 
 static void *keep_busy(void *unused)

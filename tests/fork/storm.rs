@@ -1,6 +1,6 @@
 //! Many forks while many threads hit.
 
-use crate::support;
+use crate::support::{self, Mode};
 
 #[test]
 fn two_hundred_forks_beside_three_busy_threads_lose_and_hang_nothing() {
@@ -97,7 +97,8 @@ fn a_library_that_is_loaded_and_unloaded_again_and_again_stays_exact() {
     let report = support::run_well(&program, &support::library_dir(), 60, &words);
     assert_eq!(report.number("hung"), 0, "{report}");
     assert_eq!(report.number("stored"), 40, "{report}");
-    assert!(report.number("descriptors") <= 5, "{report}");
+    let documented = if support::mode() == Mode::Rows { 5 } else { 6 };
+    assert!(report.number("descriptors") <= documented, "{report}");
 }
 
 #[test]

@@ -85,8 +85,8 @@ static void use_both(const char *path, const char *other_name)
     snprintf(file, sizeof file, "%s-shm", path);
     wal_index = open(file, O_RDWR);
     CHECK(wal_index >= 0);
-    rl_options options = {.struct_size = sizeof options, .busy_timeout_ms = PATIENCE_MS};
-    CHECK(rl_open(other_name, POLICY, &options, &second) == RL_OK);
+    second = open_store_with(other_name, (rl_options){.durability = RL_DURABLE_HIT,
+                                                      .busy_timeout_ms = PATIENCE_MS});
     CHECK(hit(score, second, 1) == RL_OK && hit(score, first, 1) == RL_OK);
     pthread_t threads[2];
     CHECK(pthread_create(&threads[0], NULL, hit_by_first_name, NULL) == 0);
@@ -103,7 +103,7 @@ int main(int count, char **words)
 {
     CHECK(count == 3);
     score = new_score();
-    first = open_store(words[1], RL_ON);
+    first = open_store_with(words[1], (rl_options){.durability = RL_DURABLE_HIT});
     hit(score, first, 1);
     pid_t child = fork();
     CHECK(child >= 0);
@@ -111,6 +111,6 @@ int main(int count, char **words)
         use_both(words[1], words[2]);
     reap(score, child);
     print_score(score);
-    printf("stored=%ld\n", stored(words[1]));
+    printf("stored=%ld\n", granted(words[1]));
     return 0;
 }

@@ -2,14 +2,16 @@
  * Processes hit as fast as they can, each time with a key that was never seen, in short windows.
  * What is left when they end, and nobody has called rl_prune()?
  *
- *     crowd STORE PROCESSES HITS
+ *     crowd STORE PROCESSES HITS hit|interval
  */
 #include "attack.h"
 
-static void hit_new_keys(const char *path, int process, int hit_count)
+static void hit_new_keys(const char *path, int process, int hit_count, int64_t durability)
 {
     alarm(60);
     rl_options options = {.struct_size = sizeof options, .busy_timeout_ms = 20000};
+    options.durability = durability;
+    options.flush_interval_ms = 1;
     rl_limiter *limiter;
     CHECK(rl_open(path, "crowd: 9/10ms", &options, &limiter) == RL_OK);
     for (int number = 0; number < hit_count; number++) {
@@ -23,15 +25,16 @@ static void hit_new_keys(const char *path, int process, int hit_count)
 
 int main(int count, char **words)
 {
-    CHECK(count == 4);
+    CHECK(count == 5);
     alarm(60);
+    int64_t durability = strcmp(words[4], "hit") == 0 ? RL_DURABLE_HIT : RL_DURABLE_INTERVAL;
     int processes = atoi(words[2]), each = atoi(words[3]);
     struct score *score = new_score();
     for (int process = 0; process < processes; process++) {
         pid_t child = fork();
         CHECK(child >= 0);
         if (child == 0)
-            hit_new_keys(words[1], process, each);
+            hit_new_keys(words[1], process, each, durability);
     }
     for (int process = 0; process < processes; process++)
         reap(score, -1);

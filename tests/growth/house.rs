@@ -2,10 +2,12 @@
 //! hits.
 
 use std::path::Path;
+use std::time::Duration;
 
 use ratelite::{Limiter, Options};
 
-use crate::support;
+use crate::support::{self, Mode, mode};
+use crate::{hit_until_written, rows};
 
 const MINUTE: i64 = 60_000;
 const START: i64 = 1_600_000_000_000 / MINUTE * MINUTE;
@@ -16,7 +18,8 @@ const LIVE_ROWS: i64 = 2 * KEYS_A_MINUTE;
 const OLD_ROWS: i64 = 10 * LIVE_ROWS;
 
 fn open(store: &Path, policy: &str, set: impl FnOnce(&mut Options)) -> Limiter {
-    let mut options = Options::default();
+    let mut options = support::options();
+    options.flush_interval = Duration::from_millis(1);
     set(&mut options);
     Limiter::open(store.to_str().unwrap(), policy, &options).unwrap()
 }
@@ -27,18 +30,20 @@ fn neglected(store: &Path) {
     for number in 0..OLD_ROWS {
         limiter.hit(None, &number.to_le_bytes(), 1, Some(START - 9 * MINUTE)).unwrap();
     }
-    assert_eq!(rows(store), OLD_ROWS);
+    if mode() != Mode::Hit {
+        support::write_out(store);
+    }
+    assert_eq!(rows(store, "rate_limit_windows"), OLD_ROWS);
 }
 
-fn rows(store: &Path) -> i64 {
-    let connection = rusqlite::Connection::open(store).unwrap();
-    connection.query_row("SELECT count(*) FROM rate_limit_windows", [], |row| row.get(0)).unwrap()
-}
-
-/// Other clients each minute, as many as in the last.
-fn steady_use(minutes: i64, mut hit: impl FnMut(&[u8], i64)) {
+/// Other clients each minute, as many as in the last. At the end of each, `and_then` of its last.
+fn steady_use(minutes: i64, mut hit: impl FnMut(&[u8], i64), mut and_then: impl FnMut(&[u8], i64)) {
     for number in 0..minutes * KEYS_A_MINUTE {
-        hit(&number.to_be_bytes(), START + number * MINUTE / KEYS_A_MINUTE);
+        let (key, now) = (number.to_be_bytes(), START + number * MINUTE / KEYS_A_MINUTE);
+        hit(&key, now);
+        if (number + 1) % KEYS_A_MINUTE == 0 {
+            and_then(&key, now);
+        }
     }
 }
 
@@ -50,10 +55,12 @@ fn a_neglected_store_in_steady_use_shrinks_to_twice_its_live_rows() {
         let store = directory.path().join("limits.db");
         neglected(&store);
         let limiter = open(&store, policy, |_| {});
-        steady_use(OLD_ROWS / KEYS_A_MINUTE + 4, |key, now| {
+        let hit = |key: &[u8], now| {
             limiter.hit(None, key, 1, Some(now)).unwrap();
-        });
-        let rows = rows(&store);
+        };
+        let minutes = OLD_ROWS / KEYS_A_MINUTE + 4;
+        steady_use(minutes, hit, |key, now| hit_until_written(&limiter, key, now));
+        let rows = rows(&store, "rate_limit_windows");
         println!("{policy}: {OLD_ROWS} old rows, then {rows}, of which {live_rows} live");
         assert!(rows <= 2 * live_rows, "{policy}: {rows}");
     }
@@ -65,11 +72,17 @@ fn hits_that_open_and_close_the_store_each_shrink_it_too() {
     let store = directory.path().join("limits.db");
     neglected(&store);
     // As a process of a single hit: nothing of it is left in this one.
-    let close_for_good = |options: &mut Options| options.keep_open = false;
-    steady_use(2, |key, now| {
-        open(&store, "r: 9/min", close_for_good).hit(None, key, 1, Some(now)).unwrap();
-    });
-    let rows = rows(&store);
+    let open = || {
+        open(&store, "r: 9/min", |options| {
+            options.keep_open = false;
+            options.flush_interval = support::options().flush_interval;
+        })
+    };
+    let hit = |key: &[u8], now| {
+        open().hit(None, key, 1, Some(now)).unwrap();
+    };
+    steady_use(2, hit, |key, now| hit_until_written(&open(), key, now));
+    let rows = rows(&store, "rate_limit_windows");
     println!("{OLD_ROWS} old rows, then {rows}, of which {LIVE_ROWS} live");
     assert!(rows <= 2 * LIVE_ROWS, "{rows}");
 }

@@ -1,7 +1,10 @@
 /*
  * The host has few descriptors left, one more each time until a call succeeds; then it has enough.
  *
- *     few_descriptors DIRECTORY opens|hits_after_fork|hits
+ *     few_descriptors DIRECTORY opens|hits_after_fork|live_after_fork|first_hit|hits
+ *
+ * A hit that is in the file before it is answered needs the file after a fork; one of a live key at an
+ * interval does not. The first hit may take one descriptor more.
  */
 #include "attack.h"
 
@@ -70,9 +73,10 @@ static void opens(const char *directory)
 }
 
 /* After a fork the connection is opened anew, at a hit. */
-static void hits_after_fork(const char *path)
+static void hits_after_fork(const char *path, int64_t durability)
 {
-    rl_limiter *limiter = open_store(path, RL_ON);
+    rl_limiter *limiter = open_store_with(path, (rl_options){.durability = durability});
+    CHECK(hits_once(limiter));
     int succeeded = 0;
     for (int free_numbers = 0; !succeeded; free_numbers++) {
         CHECK(free_numbers < 20);
@@ -88,16 +92,28 @@ static void hits_after_fork(const char *path)
         int status;
         CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
         CHECK(WEXITSTATUS(status) <= 1);
-        refused += succeeded = WEXITSTATUS(status);
+        succeeded = WEXITSTATUS(status);
+        refused += !succeeded;
         CHECK(hits_once(limiter));
     }
     rl_close(limiter);
 }
 
-/* A store that is open needs no more. */
+static void hits_first(const char *path)
+{
+    rl_limiter *limiter = open_store(path, RL_ON);
+    leave(0);
+    int succeeded = hits_once(limiter);
+    leave_enough();
+    CHECK(succeeded || hits_once(limiter));
+    rl_close(limiter);
+}
+
+/* A store that has counted a hit needs no more. */
 static void hits_with_none(const char *path)
 {
     rl_limiter *limiter = open_store(path, RL_ON);
+    CHECK(hits_once(limiter));
     leave(0);
     for (int number = 0; number < 3000; number++)
         CHECK(hits_once(limiter));
@@ -120,8 +136,15 @@ int main(int count, char **words)
         printf("refused=%d\n", refused);
         return 0;
     }
-    strcmp(words[2], "hits") == 0 ? hits_with_none(path) : hits_after_fork(path);
+    if (strcmp(words[2], "hits") == 0)
+        hits_with_none(path);
+    else if (strcmp(words[2], "first_hit") == 0)
+        hits_first(path);
+    else if (strcmp(words[2], "hits_after_fork") == 0)
+        hits_after_fork(path, RL_DURABLE_HIT);
+    else
+        hits_after_fork(path, RL_DURABLE_INTERVAL);
     print_score(score);
-    printf("refused=%d stored=%ld\n", refused, stored(path));
+    printf("refused=%d stored=%ld\n", refused, granted(path));
     return 0;
 }

@@ -3,9 +3,9 @@
  *
  *     worker STORE WORD MANNER
  *
- * In WORD `<` stands before each hit and `>` after its answer; `+` for each unit of "few" that was
- * granted; `[` and `]` around each commit of the host's own SQLite. MANNER: hits, audits, prunes,
- * forks, hosts.
+ * In WORD `<` stands before each hit and `>` after its answer, `!` if the hit is audited; `+` for each
+ * unit of "few" that was granted; `[` and `]` around each commit of the host's own SQLite. MANNER:
+ * hits, audits, prunes, forks, hosts.
  */
 #include "attack.h"
 
@@ -38,7 +38,7 @@ static void hit_in_word(const char *rule, int number)
 {
     say('<');
     hit_rule(rule, number, RL_NOW);
-    say('>');
+    say(strcmp(rule, "audited") == 0 ? '!' : '>');
 }
 
 static void prune(void)
@@ -66,6 +66,8 @@ static void fork_and_hit(int number)
 static void *host_writes(void *unused)
 {
     sqlite3 *database = host_open(path);
+    const char *notes = "CREATE TABLE IF NOT EXISTS host_notes (n)";
+    CHECK(sqlite3_exec(database, notes, NULL, NULL, NULL) == SQLITE_OK);
     for (;;) {
         say('[');
         if (sqlite3_exec(database, "INSERT INTO host_notes VALUES (1)", NULL, NULL, NULL) == 0)

@@ -1,15 +1,23 @@
 /*
  * One thread hits, one uses the host's own SQLite on the same file, and a second process hits.
  *
- *     attack STORE HOST MANNER MILLISECONDS
+ *     attack STORE HOST MANNER hit|interval MILLISECONDS
  *
  * HOST: reads, writes, plain, checkpoints, mix, writer. MANNER, of the thread that hits: stays,
- * closes (every 10 hits), forks (every 50).
+ * closes (every 10 hits), forks (every 50). hit, interval: when a hit is in the file.
  */
 #include "attack.h"
 
 static const char *path, *shm_path, *manner;
 static struct score *score;
+static rl_options options = {.flush_interval_ms = 1};
+
+static rl_limiter *open_limiter(int keep_open)
+{
+    rl_options own = options;
+    own.keep_open = keep_open;
+    return open_store_with(path, own);
+}
 
 static void host_note(sqlite3 *database)
 {
@@ -90,7 +98,7 @@ static void *host_stays_and_writes(void *unused)
 
 static void *hit_and_stay(void *unused)
 {
-    rl_limiter *limiter = open_store(path, RL_ON);
+    rl_limiter *limiter = open_limiter(RL_ON);
     for (int number = 0; !score->stop; number++)
         hit(score, limiter, number);
     rl_close(limiter);
@@ -100,7 +108,7 @@ static void *hit_and_stay(void *unused)
 static void *hit_and_close(void *unused)
 {
     while (!score->stop) {
-        rl_limiter *limiter = open_store(path, RL_OFF);
+        rl_limiter *limiter = open_limiter(RL_OFF);
         hits(score, limiter, 10);
         rl_close(limiter);
     }
@@ -109,7 +117,7 @@ static void *hit_and_close(void *unused)
 
 static void *hit_and_fork(void *unused)
 {
-    rl_limiter *limiter = open_store(path, RL_ON);
+    rl_limiter *limiter = open_limiter(RL_ON);
     while (!score->stop) {
         hits(score, limiter, 50);
         pid_t child = fork();
@@ -165,7 +173,7 @@ static void *(*hitter_by_name(const char *name))(void *)
 
 static void make_tables(void)
 {
-    rl_close(open_store(path, RL_OFF));
+    rl_close(open_limiter(RL_OFF));
     sqlite3 *database = host_open(path);
     CHECK(sqlite3_exec(database, "CREATE TABLE host_notes (n); CREATE TABLE shell_notes (n)", NULL,
                        NULL, NULL) == SQLITE_OK);
@@ -174,9 +182,11 @@ static void make_tables(void)
 
 int main(int count, char **words)
 {
-    CHECK(count == 5);
+    CHECK(count == 6);
     path = words[1];
     manner = words[3];
+    int at_interval = strcmp(words[4], "interval") == 0;
+    options.durability = at_interval ? RL_DURABLE_INTERVAL : RL_DURABLE_HIT;
     char shm[4096];
     snprintf(shm, sizeof shm, "%s-shm", path);
     shm_path = shm;
@@ -198,11 +208,13 @@ int main(int count, char **words)
     pthread_t hitting, hosting;
     CHECK(pthread_create(&hitting, NULL, hitter_by_name(manner), NULL) == 0);
     CHECK(pthread_create(&hosting, NULL, host, action) == 0);
-    run_for(atol(words[4]));
+    run_for(atol(words[5]));
     score->stop = 1;
     pthread_join(hitting, NULL);
     pthread_join(hosting, NULL);
     reap(score, second);
+    if (at_interval)
+        write_all_out(path);
 
     print_score(score);
     printf("host_commits=%ld host_code=%ld\n", score->host_commits, score->host_code);

@@ -32,21 +32,12 @@ static void check_close_on_exec(void)
 
 static int open_and_close(int keep_open, int number)
 {
-    rl_limiter *limiter = open_store(path_of(number), keep_open);
+    rl_options options = {.keep_open = keep_open, .table_slots = 256};
+    rl_limiter *limiter = open_store_with(path_of(number), options);
     rl_result result;
     int code = rl_hit(limiter, NULL, "k", 1, 1, RL_NOW, &result);
     rl_close(limiter);
     return code;
-}
-
-static void delete_store(int number)
-{
-    static const char *const endings[] = {"", "-wal", "-shm"};
-    for (int index = 0; index < 3; index++) {
-        char file[4200];
-        snprintf(file, sizeof file, "%s%s", path_of(number), endings[index]);
-        unlink(file);
-    }
 }
 
 static void fork_once(struct score *score, int before_everything)
@@ -83,15 +74,11 @@ int main(int count, char **words)
         if (now > most)
             most = now;
         if (strcmp(words[2], "deletes") == 0 || strcmp(words[2], "abandons") == 0)
-            delete_store(number);
+            remove_store(path_of(number));
     }
     rl_limiter *limiter = open_store(path_of(0), RL_ON);
-    char text[4000];
-    CHECK(rl_info(limiter, text, sizeof text) > 0);
-    const char *own = strstr(text, "\"descriptors\":");
-    CHECK(own != NULL);
     check_close_on_exec();
-    printf("most=%d counted=%d rl_info=%d hung=%ld\n", most, count_descriptors() - before,
-           atoi(own + strlen("\"descriptors\":")), score->hung);
+    printf("most=%d counted=%d rl_info=%ld hung=%ld\n", most, count_descriptors() - before,
+           told(limiter, "descriptors"), score->hung);
     return 0;
 }

@@ -1,11 +1,13 @@
 /*
  * The process may not let a file grow, so the store's writes raise SIGXFSZ, which kills.
  *
- *     file_size STORE hit|open|open-again default|handled|pending
+ *     file_size STORE hit|live|open|open-table|open-again default|handled|pending
  *     file_size STORE frame STRIDE
  *
- * open-again: of a store that nobody has open, so that its -shm is to be made. frame: at each
- * byte near both ends of a frame of the log, and at every STRIDE-th between.
+ * hit: one that is in the file before it is answered. live: one of a live key, at an interval.
+ * open-table: there is room for the store, but not for its table. open-again: of a store that nobody
+ * has open, so that its -shm is to be made. frame: at each byte near both ends of a frame of the log,
+ * and at every STRIDE-th between.
  */
 #include "attack.h"
 
@@ -110,7 +112,8 @@ static void meet_frame(struct score *score, const char *path, int stride)
             continue;
         pid_t child = fork();
         if (child == 0) {
-            rl_limiter *limiter = open_store(path, RL_ON);
+            rl_limiter *limiter =
+                open_store_with(path, (rl_options){.durability = RL_DURABLE_HIT});
             hit(score, limiter, 1);
             limit_to(LOG_HEADER + WHOLE_FRAMES * FRAME + offset);
             hit_until_refused(score, limiter);
@@ -119,11 +122,59 @@ static void meet_frame(struct score *score, const char *path, int stride)
         int status;
         CHECK(waitpid(child, &status, 0) == child);
         CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-        long sum = stored(path);
+        long sum = granted_in_file(path);
         if (sum != score->acknowledged)
             die("limit at byte %d of a frame: acknowledged %ld, stored %ld", offset,
                 score->acknowledged, sum);
     }
+}
+
+static void open_in_vain(const char *path, rlim_t bytes)
+{
+    rl_limiter *limiter = NULL;
+    limit_to(bytes);
+    CHECK(is_expected(rl_open(path, POLICY, NULL, &limiter)));
+    CHECK(limiter == NULL);
+}
+
+static rl_limiter *be_refused(struct score *score, const char *path, int keeps_pending)
+{
+    rl_limiter *limiter = open_store_with(path, (rl_options){.durability = RL_DURABLE_HIT});
+    hits(score, limiter, 50);
+    limit_to(20000);
+    rl_result result;
+    for (int number = 0; number < 5; number++) {
+        memset(&result, 1, sizeof result);
+        int code = rl_hit(limiter, NULL, "k1", 2, 1, RL_NOW, &result);
+        CHECK(is_expected(code));
+        CHECK(result.allowed == 0 && result.count == 0);
+        CHECK(is_pending() == keeps_pending);
+    }
+    return limiter;
+}
+
+/* Its hits go on, and that the file lags behind is told, until there is room again. */
+static rl_limiter *go_on(struct score *score, const char *path, int keeps_pending)
+{
+    rl_limiter *limiter = open_store_with(path, (rl_options){.durability = RL_DURABLE_INTERVAL});
+    hits(score, limiter, 50);
+    limit_to(20000);
+    double end = seconds() + 10;
+    char text[4000] = "";
+    for (int number = 0; strstr(text, "\"cause\":\"") == NULL; number++) {
+        CHECK(hit(score, limiter, number) == RL_OK);
+        CHECK(is_pending() == keeps_pending);
+        CHECK(rl_info(limiter, text, sizeof text) > 0);
+        CHECK(seconds() < end);
+    }
+    CHECK(told(limiter, "unwritten") > 0);
+    int64_t removed;
+    CHECK(is_expected(rl_prune(limiter, 0, &removed)));
+    limit_to(before.rlim_cur);
+    CHECK(rl_prune(limiter, 0, &removed) == RL_OK);
+    CHECK(told(limiter, "unwritten") == 0);
+    CHECK(rl_info(limiter, text, sizeof text) > 0 && strstr(text, "\"cause\":null") != NULL);
+    return limiter;
 }
 
 int main(int count, char **words)
@@ -143,23 +194,14 @@ int main(int count, char **words)
     } else if (strcmp(words[2], "frame") == 0) {
         meet_frame(score, words[1], atoi(words[3]));
     } else if (strcmp(words[2], "open") == 0) {
-        limit_to(1000);
-        int code = rl_open(words[1], POLICY, NULL, &limiter);
-        CHECK(is_expected(code));
-        CHECK(limiter == NULL);
+        open_in_vain(words[1], 1000);
         CHECK(access(words[1], F_OK) != 0);
+    } else if (strcmp(words[2], "open-table") == 0) {
+        open_in_vain(words[1], 1 << 20);
+    } else if (strcmp(words[2], "live") == 0) {
+        limiter = go_on(score, words[1], keeps_pending);
     } else {
-        limiter = open_store(words[1], RL_ON);
-        hits(score, limiter, 50);
-        limit_to(20000);
-        rl_result result;
-        for (int number = 0; number < 5; number++) {
-            memset(&result, 1, sizeof result);
-            int code = rl_hit(limiter, NULL, "k1", 2, 1, RL_NOW, &result);
-            CHECK(is_expected(code));
-            CHECK(result.allowed == 0 && result.count == 0);
-            CHECK(is_pending() == keeps_pending);
-        }
+        limiter = be_refused(score, words[1], keeps_pending);
     }
     CHECK(is_pending() == keeps_pending);
     CHECK(handled == 0);
@@ -171,6 +213,6 @@ int main(int count, char **words)
     rl_close(limiter);
     CHECK(is_pending() == keeps_pending);
     print_score(score);
-    printf("stored=%ld\n", stored(words[1]));
+    printf("stored=%ld\n", granted(words[1]));
     return 0;
 }

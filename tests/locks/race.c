@@ -51,16 +51,6 @@ static void run_round(const char *path, int round, int processes)
         reap(score, children[index]);
 }
 
-static void remove_store(const char *path)
-{
-    static const char *const endings[] = {"", "-wal", "-shm"};
-    for (int index = 0; index < 3; index++) {
-        char file[4200];
-        snprintf(file, sizeof file, "%s%s", path, endings[index]);
-        unlink(file);
-    }
-}
-
 int main(int count, char **words)
 {
     CHECK(count == 5);

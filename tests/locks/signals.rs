@@ -1,6 +1,6 @@
 //! Signals that our own writes raise, and the thread's signal mask.
 
-use crate::support;
+use crate::support::{self, Mode};
 
 #[test]
 fn a_write_past_the_file_size_limit_is_an_error_and_kills_nobody() {
@@ -34,6 +34,11 @@ fn every_call_gives_the_signal_mask_back() {
 fn file_size(disposition: &str) {
     for call in ["hit", "open", "open-again"] {
         file_size_of(call, disposition);
+    }
+    if support::mode() != Mode::Rows {
+        for call in ["live", "open-table"] {
+            file_size_of(call, disposition);
+        }
     }
 }
 

@@ -2,7 +2,9 @@
  * Two copies of the library in one process, as when two modules each bring their own. Each hits
  * the same store from a thread of its own.
  *
- *     two_copies STORE LIBRARY OTHER_LIBRARY stays|closes|forks MILLISECONDS
+ *     two_copies STORE LIBRARY OTHER_LIBRARY stays|closes|forks hit|interval MILLISECONDS
+ *
+ * hit, interval: when a hit is in the file.
  */
 #include "attack.h"
 
@@ -17,12 +19,14 @@ struct copy {
 
 static const char *path, *manner;
 static struct score *score;
+static int64_t durability;
 
 static rl_limiter *open_with(const struct copy *copy)
 {
     int keep_open = strcmp(manner, "closes") == 0 ? RL_OFF : RL_ON;
     rl_options options = {.struct_size = sizeof options, .busy_timeout_ms = 20000,
-                          .keep_open = keep_open};
+                          .keep_open = keep_open, .durability = durability,
+                          .flush_interval_ms = 1};
     rl_limiter *limiter;
     int code = copy->open(path, POLICY, &options, &limiter);
     if (code != RL_OK)
@@ -85,20 +89,21 @@ static struct copy load(const char *library)
 
 int main(int count, char **words)
 {
-    CHECK(count == 6);
+    CHECK(count == 7);
     path = words[1];
     manner = words[4];
+    durability = strcmp(words[5], "interval") == 0 ? RL_DURABLE_INTERVAL : RL_DURABLE_HIT;
     score = new_score();
     struct copy copies[] = {load(words[2]), load(words[3])};
     CHECK(copies[0].hit != copies[1].hit);
     pthread_t threads[2];
     for (int index = 0; index < 2; index++)
         CHECK(pthread_create(&threads[index], NULL, keep_hitting, &copies[index]) == 0);
-    run_for(atol(words[5]));
+    run_for(atol(words[6]));
     score->stop = 1;
     for (int index = 0; index < 2; index++)
         pthread_join(threads[index], NULL);
     print_score(score);
-    printf("stored=%ld\n", stored(path));
+    printf("stored=%ld\n", durability == RL_DURABLE_HIT ? in_file(path) : counted(path));
     return 0;
 }

@@ -5,7 +5,15 @@ use crate::support;
 #[test]
 fn two_copies_of_the_library_in_one_process_lose_no_hit() {
     let program = support::compile("locks/two_copies.c", &["-lsqlite3", "-ldl"]);
-    for manner in ["stays", "closes", "forks"] {
+    for (manner, durability) in [
+        ("stays", "hit"),
+        ("closes", "hit"),
+        ("forks", "hit"),
+        ("stays", "interval"),
+        ("closes", "interval"),
+        ("forks", "interval"),
+    ] {
+        let what = format!("{manner}, {durability}");
         let directory = support::fresh_directory();
         let library = support::library_dir().join("libratelite.so");
         // The loader takes two names of one file for one library.
@@ -13,11 +21,12 @@ fn two_copies_of_the_library_in_one_process_lose_no_hit() {
         std::fs::copy(&library, &copy).unwrap();
         let store = directory.path().join("store.db");
         let milliseconds = (400 * support::scale()).to_string();
-        let words = [&store, &library, &copy, &manner.into(), &milliseconds.into()];
+        let words =
+            [&store, &library, &copy, &manner.into(), &durability.into(), &milliseconds.into()];
         let report = support::run_well(&program, &support::library_dir(), 60, &words);
-        println!("two copies, {manner}: {report}");
-        assert_eq!(report.number("failed"), 0, "{manner}: {report}");
-        assert_eq!(report.number("hung"), 0, "{manner}: {report}");
-        assert_eq!(report.number("stored"), report.number("acknowledged"), "{manner}: {report}");
+        println!("two copies, {what}: {report}");
+        assert_eq!(report.number("failed"), 0, "{what}: {report}");
+        assert_eq!(report.number("hung"), 0, "{what}: {report}");
+        assert_eq!(report.number("stored"), report.number("acknowledged"), "{what}: {report}");
     }
 }

@@ -1,6 +1,6 @@
 //! Under a `key_secret` no key can be read from any file of the store.
 
-use ratelite::{Limiter, Options};
+use ratelite::Limiter;
 
 use crate::{files_with, support};
 
@@ -13,12 +13,12 @@ fn keys() -> Vec<Vec<u8>> {
     vec![b"K3Y-M4RK".to_vec(), b"192.0.2.77 K3Y-M4RK".to_vec(), long(72), long(73), long(5000)]
 }
 
-/// Everything that writes, audit rows and denials too, and the files as a crash leaves them.
-fn files_that_tell(secret: Option<&str>, needle: &[u8]) -> Vec<String> {
+/// Everything that writes, denials too, and perhaps audit rows; and the files as a crash leaves them.
+fn files_that_tell(secret: Option<&str>, audit: bool, needle: &[u8]) -> Vec<String> {
     let directory = support::fresh_directory();
     let store = directory.path().join("limits.db");
-    let mut options = Options::default();
-    options.audit = true;
+    let mut options = support::options();
+    options.audit = audit;
     options.key_secret = secret.map(|secret| secret.as_bytes().to_vec());
     let limiter = Limiter::open(store.to_str().unwrap(), "r: 3/min, 9/month", &options).unwrap();
     for key in keys() {
@@ -28,10 +28,14 @@ fn files_that_tell(secret: Option<&str>, needle: &[u8]) -> Vec<String> {
         }
         limiter.refund(None, &key, 1, Some(NOW)).unwrap();
     }
+    limiter.prune(Some(0)).unwrap();
     let connection = rusqlite::Connection::open(&store).unwrap();
-    let rows: i64 =
-        connection.query_row("SELECT count(*) FROM api_calls", [], |row| row.get(0)).unwrap();
-    assert_eq!(rows, 3 * keys().len() as i64);
+    let rows = |table: &str| {
+        let count = format!("SELECT count(*) FROM {table}");
+        connection.query_row(&count, [], |row| row.get::<_, i64>(0)).unwrap() as usize
+    };
+    assert_eq!(rows("rate_limit_windows"), 2 * keys().len());
+    assert_eq!(rows("api_calls"), if audit { 3 * keys().len() } else { 0 });
     // Also where the log has been moved to.
     connection.pragma_query(None, "wal_checkpoint", |_| Ok(())).unwrap();
     files_with(directory.path(), needle)
@@ -39,15 +43,24 @@ fn files_that_tell(secret: Option<&str>, needle: &[u8]) -> Vec<String> {
 
 #[test]
 fn under_a_secret_neither_counters_nor_audit_rows_hold_a_key() {
-    assert_eq!(files_that_tell(Some("a secret of the host"), b"K3Y-M4RK"), [""; 0]);
+    for audit in [false, true] {
+        assert_eq!(files_that_tell(Some("a secret of the host"), audit, b"K3Y-M4RK"), [""; 0]);
+    }
 }
 
 #[test]
 fn the_secret_itself_is_in_no_file() {
-    assert_eq!(files_that_tell(Some("a secret of the host"), b"secret of"), [""; 0]);
+    for audit in [false, true] {
+        assert_eq!(files_that_tell(Some("a secret of the host"), audit, b"secret of"), [""; 0]);
+    }
 }
 
 #[test]
 fn without_a_secret_they_would_be_seen() {
-    assert!(!files_that_tell(None, b"K3Y-M4RK").is_empty());
+    for audit in [false, true] {
+        let telling = files_that_tell(None, audit, b"K3Y-M4RK");
+        for name in ["limits.db", "limits.db-table"] {
+            assert!(telling.iter().any(|file| file == name), "{name} of {telling:?}");
+        }
+    }
 }

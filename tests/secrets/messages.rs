@@ -8,14 +8,14 @@ use std::ptr::{null, null_mut};
 use ratelite::capi::*;
 use rusqlite::Connection;
 
-use crate::support;
+use crate::support::{self, Mode, mode};
 
 const KEY: &[u8] = b"K3Y-M4RK of a client";
 const SECRET: &[u8] = b"S3CR3T-M4RK of the host";
 const NOW: i64 = 1_767_225_645_000;
 
-/// What somebody does to the store with SQL, while a limiter is open.
-const DAMAGE: [&str; 10] = [
+/// What somebody does to the store with SQL.
+const DAMAGE: [&str; 19] = [
     "UPDATE rate_limit_windows SET attempts = 'many'",
     "UPDATE rate_limit_windows SET attempts = CAST(key AS TEXT), admitted = key",
     "UPDATE rate_limit_windows SET admitted = attempts + 1",
@@ -24,17 +24,29 @@ const DAMAGE: [&str; 10] = [
     "DROP VIEW rate_limit_status; ALTER TABLE rate_limit_windows RENAME COLUMN key TO client",
     "CREATE UNIQUE INDEX one_a_rule ON api_calls (rule)",
     "CREATE TRIGGER never BEFORE INSERT ON api_calls BEGIN SELECT RAISE(ABORT, 'never'); END",
-    "UPDATE meta SET value = 2 WHERE name = 'format'",
+    "UPDATE meta SET value = 4 WHERE name = 'format'",
+    "UPDATE meta SET value = x'00' WHERE name = 'place_secret'",
+    "UPDATE meta SET value = 'many' WHERE name = 'format'",
     "DELETE FROM meta",
+    "DROP TABLE rate_limit_rules",
+    "DELETE FROM rate_limit_rules",
+    "UPDATE rate_limit_rules SET rule = x'00', id = 9000000000",
+    "DROP TABLE shared_table",
+    "DELETE FROM shared_table",
+    "UPDATE shared_table SET id = 'none', sequence = x'00'",
+    "UPDATE shared_table SET slots = 3",
 ];
 
-fn open(store: &Path, secret: Option<&[u8]>, said: &mut Said) -> *mut rl_limiter {
+fn open(store: &Path, secret: Option<&[u8]>, audit: bool, said: &mut Said) -> *mut rl_limiter {
     let store = CString::new(store.to_str().unwrap()).unwrap();
     // SAFETY: numbers and a pointer, for all of which zero is a value.
     let mut options: rl_options = unsafe { std::mem::zeroed() };
     options.struct_size = size_of::<rl_options>() as u64;
     options.busy_timeout_ms = 20;
-    options.audit = RL_ON;
+    options.keep_open = RL_OFF;
+    options.table_slots = 256;
+    options.audit = if audit { RL_ON } else { RL_OFF };
+    options.durability = if mode() == Mode::Hit { RL_DURABLE_HIT } else { RL_DURABLE_INTERVAL };
     options.key_secret = secret.map_or(null(), |secret| secret.as_ptr().cast());
     options.key_secret_len = secret.map_or(0, <[u8]>::len) as u64;
     let mut limiter = null_mut();
@@ -94,25 +106,41 @@ impl Said {
     }
 }
 
-/// A store that holds our key, something that is done to it, and every call.
+/// A store that holds our key, something that is done to it, and every call. It is done under a
+/// limiter; or while nobody has the store open, and whoever opens it then finds no table.
 fn after(said: &mut Said, harm: impl Fn(&Path) -> Option<Connection>) {
-    for secret in [None, Some(SECRET)] {
+    for (secret, audit, in_use) in [
+        (None, true, true),
+        (None, false, false),
+        (Some(SECRET), true, false),
+        (Some(SECRET), false, true),
+    ] {
         let directory = support::fresh_directory();
         let store = directory.path().join("limits.db");
-        let limiter = open(&store, secret, said);
+        let mut limiter = open(&store, secret, audit, said);
         said.ask_everything(limiter);
+        if !in_use {
+            // SAFETY: open, and not used afterwards.
+            unsafe { rl_close(limiter) };
+            std::fs::remove_file(directory.path().join("limits.db-table")).unwrap();
+        }
         let _held = harm(&store);
-        said.ask_everything(limiter);
-        said.reset(limiter);
+        if !in_use {
+            limiter = open(&store, secret, audit, said);
+        }
+        if !limiter.is_null() {
+            said.ask_everything(limiter);
+            said.reset(limiter);
+        }
         for other in [None, Some(SECRET), Some(&b"an0ther S3CR3T-M4RK"[..])] {
-            let limiter = open(&store, other, said);
+            let limiter = open(&store, other, audit, said);
             if !limiter.is_null() {
                 said.ask_everything(limiter);
             }
             // SAFETY: NULL, or just opened.
             unsafe { rl_close(limiter) };
         }
-        // SAFETY: open, and not used afterwards.
+        // SAFETY: NULL, or open and not used afterwards.
         unsafe { rl_close(limiter) };
     }
 }
@@ -124,7 +152,8 @@ fn no_message_of_any_failure_tells_a_key_or_a_secret() {
         println!("{sql}");
         after(&mut said, |store| {
             // What a damaged page can hold, SQLite refuses to write into a STRICT table.
-            let any_type = "UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '')";
+            let any_type = "UPDATE sqlite_schema SET sql = \
+                            replace(replace(sql, 'STRICT, ', ''), 'STRICT', '')";
             let all = format!("PRAGMA writable_schema = ON; {any_type};");
             Connection::open(store).unwrap().execute_batch(&all).unwrap();
             let host = Connection::open(store).unwrap();

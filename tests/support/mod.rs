@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use ratelite::{Durability, Limiter, Options};
+
 /// The root of the source tree.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -42,8 +44,53 @@ pub fn fresh_directory_on_disk() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory")
 }
 
-/// Where the release build of the shared library is.
+/// How the tests are run: `make test` runs them in each of these ways, by RATELITE_TEST.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// As the library is: hits are counted in the shared table, and written at an interval.
+    Interval,
+    /// RATELITE_TEST=hit: each hit is written before it is answered, unless a test says otherwise.
+    Hit,
+    /// RATELITE_TEST=rows: there is no shared table, as on a system that cannot have one. Only for
+    /// programs that load the shared library.
+    Rows,
+}
+
+pub fn mode() -> Mode {
+    match std::env::var("RATELITE_TEST").as_deref() {
+        Err(_) => Mode::Interval,
+        Ok("hit") => Mode::Hit,
+        Ok("rows") => Mode::Rows,
+        Ok(other) => panic!("RATELITE_TEST is {other:?}, not \"hit\" or \"rows\""),
+    }
+}
+
+/// The default options of a limiter in this process, in the mode of the tests.
+pub fn options() -> Options {
+    let mut options = Options::default();
+    if mode() == Mode::Hit {
+        options.durability = Durability::Hit;
+    }
+    options
+}
+
+/// Has everything written into the file that was counted until now: in the mode of an interval, a
+/// file is up to date only then. Removes nothing: no window ended before 1970.
+pub fn write_out(store: &Path) {
+    let limiter = Limiter::open(store.to_str().unwrap(), "write-out: 1/s", &Options::default());
+    assert_eq!(limiter.unwrap().prune(Some(0)).unwrap(), 0);
+}
+
+/// Where the release build of the shared library is, in the mode of the tests.
 pub fn library_dir() -> PathBuf {
+    match mode() {
+        Mode::Interval => default_library_dir(),
+        Mode::Hit => library_with_feature("test-durable-hit"),
+        Mode::Rows => library_with_feature("test-no-table"),
+    }
+}
+
+fn default_library_dir() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let build = || {
         let _lock = lock("release.lock");
@@ -55,7 +102,14 @@ pub fn library_dir() -> PathBuf {
 
 /// Where a build of the shared library with one cargo feature is. All features share one target
 /// directory, in which SQLite is compiled once; each result is copied to a directory of its own.
+/// In the mode of the tests, unless `feature` is a mode itself.
 pub fn library_with_feature(feature: &str) -> PathBuf {
+    let feature = match (mode(), feature) {
+        (_, "test-durable-hit" | "test-no-table") | (Mode::Interval, _) => feature.to_owned(),
+        (Mode::Hit, _) => format!("test-durable-hit,{feature}"),
+        (Mode::Rows, _) => format!("test-no-table,{feature}"),
+    };
+    let feature = feature.as_str();
     let attack = target().join("attack");
     let _lock = lock("attack.lock");
     let own = attack.join(feature);

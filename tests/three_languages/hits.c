@@ -1,5 +1,5 @@
-/* hits STORE POLICY KEY NOW_MS HITS: says "ready", waits for a line, hits, and prints the count and
- * the verdict of each hit. With 0 hits: prints the status. */
+/* hits STORE hit|interval POLICY KEY NOW_MS HITS: says "ready", waits for a line, hits, and prints the
+ * count and the verdict of each hit. With 0 hits: prints the status. */
 #include <inttypes.h>
 #include <ratelite.h>
 #include <stdio.h>
@@ -12,15 +12,18 @@ static int failed(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 6)
+    if (argc != 7)
         return 2;
-    const char *key = argv[3];
-    int64_t now_ms = strtoll(argv[4], NULL, 10);
-    long hits = strtol(argv[5], NULL, 10);
+    const char *key = argv[4];
+    int64_t now_ms = strtoll(argv[5], NULL, 10);
+    long hits = strtol(argv[6], NULL, 10);
 
+    rl_options options = {0};
+    options.struct_size = sizeof options;
+    options.durability = strcmp(argv[2], "hit") == 0 ? RL_DURABLE_HIT : RL_DURABLE_INTERVAL;
     rl_limiter *limiter;
-    rl_result result;
-    if (rl_open(argv[1], argv[2], NULL, &limiter) != RL_OK)
+    rl_result result, *results = calloc(hits + 1, sizeof *results);
+    if (results == NULL || rl_open(argv[1], argv[3], &options, &limiter) != RL_OK)
         return failed();
     if (hits == 0) {
         if (rl_status(limiter, NULL, key, strlen(key), now_ms, &result) != RL_OK)
@@ -32,11 +35,12 @@ int main(int argc, char **argv) {
         fflush(stdout);
         getchar();
     }
-    while (hits-- > 0) {
-        if (rl_hit(limiter, NULL, key, strlen(key), 1, now_ms, &result) != RL_OK)
+    for (long hit = 0; hit < hits; hit++)
+        if (rl_hit(limiter, NULL, key, strlen(key), 1, now_ms, &results[hit]) != RL_OK)
             return failed();
-        printf("%" PRId64 " %" PRId64 "\n", result.count, result.allowed);
-    }
+    for (long hit = 0; hit < hits; hit++)
+        printf("%" PRId64 " %" PRId64 "\n", results[hit].count, results[hit].allowed);
     rl_close(limiter);
+    free(results);
     return 0;
 }

@@ -6,8 +6,10 @@ declare(strict_types=1);
 
 require_once __DIR__ . '/../../bindings/php/autoload.php';
 
-[, $store, $policy, $key, $nowMs, $hits] = $argv;
-$limiter = new RateLite\Limiter($store, $policy);
+[, $store, $durability, $policy, $key, $nowMs, $hits] = $argv;
+$limiter = new RateLite\Limiter($store, $policy, options: new RateLite\Options(
+    durability: $durability === 'hit' ? RateLite\Durability::Hit : RateLite\Durability::Interval,
+));
 if ($hits === '0') {
     $status = $limiter->status($key, nowMs: (int) $nowMs);
     echo "$status->limit $status->count $status->remaining $status->resetAt $status->retryAfter\n";
@@ -15,7 +17,10 @@ if ($hits === '0') {
     echo "ready\n";
     fgets(STDIN);
 }
+$results = [];
 for ($i = 0; $i < (int) $hits; $i++) {
-    $result = $limiter->hit($key, nowMs: (int) $nowMs);
+    $results[] = $limiter->hit($key, nowMs: (int) $nowMs);
+}
+foreach ($results as $result) {
     echo $result->count, ' ', (int) $result->allowed, "\n";
 }

@@ -4,15 +4,14 @@ import sys
 
 import ratelite
 
-store, policy, key, now_ms, hits = sys.argv[1:]
+store, durability, policy, key, now_ms, hits = sys.argv[1:]
 now = int(now_ms) / 1000
-limiter = ratelite.Limiter(store, policy)
+limiter = ratelite.Limiter(store, policy, durability=durability)
 if hits == "0":
     status = limiter.status(key, now=now)
     print(status.limit, status.count, status.remaining, status.reset_at, status.retry_after)
 else:
     print("ready", flush=True)
     sys.stdin.readline()
-for _ in range(int(hits)):
-    result = limiter.hit(key, now=now)
+for result in [limiter.hit(key, now=now) for _ in range(int(hits))]:
     print(result.count, int(result.allowed))

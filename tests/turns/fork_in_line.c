@@ -39,7 +39,10 @@ int main(int count, char **words)
     make_store(words[1]);
     sqlite3 *host = host_open(words[1]);
     CHECK(sqlite3_exec(host, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
-    rl_options options = {.struct_size = sizeof options, .busy_timeout_ms = 200};
+    /* Each hit needs the write lock. */
+    rl_options options = {.struct_size = sizeof options,
+                          .busy_timeout_ms = 200,
+                          .durability = RL_DURABLE_HIT};
     CHECK(rl_open(words[1], POLICY, &options, &limiter) == RL_OK);
     probe = open_wal_index(words[1]);
     pthread_t thread;

@@ -123,7 +123,10 @@ int main(int count, char **words)
     CHECK(count == 2);
     alarm(30);
     path = words[1];
-    rl_options options = {.struct_size = sizeof options, .busy_timeout_ms = 30};
+    /* Each hit needs the write lock. */
+    rl_options options = {.struct_size = sizeof options,
+                          .busy_timeout_ms = 30,
+                          .durability = RL_DURABLE_HIT};
     CHECK(rl_open(path, "one: 2/366d; two: 2/366d, 5/365d", &options, &limiter) == RL_OK);
     probe = open_wal_index(path);
     calls_that_succeed();

@@ -16,7 +16,10 @@ static struct {
 
 static void *hit_once(void *patience)
 {
-    rl_options options = {.struct_size = sizeof options, .busy_timeout_ms = *(long *)patience};
+    /* Each hit needs the write lock. */
+    rl_options options = {.struct_size = sizeof options,
+                          .busy_timeout_ms = *(long *)patience,
+                          .durability = RL_DURABLE_HIT};
     rl_limiter *limiter;
     rl_result result;
     CHECK(rl_open(path, POLICY, &options, &limiter) == RL_OK);
