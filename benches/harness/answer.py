@@ -20,7 +20,9 @@ class Answer:
     seconds: float
     rss_bytes: int
     removed: int
+    #: Of each thread or child.
     hits_each: tuple[int, ...]
+    seconds_each: tuple[float, ...]
     latency: Histogram
 
     @staticmethod
@@ -37,6 +39,7 @@ class Answer:
             rss_bytes=members.get("rss_bytes", 0),
             removed=members.get("removed", 0),
             hits_each=tuple(members.get("hits_each") or [hits]),
+            seconds_each=tuple(members.get("seconds_each") or [members["seconds"]]),
             latency=Histogram(
                 ((bucket, count) for bucket, count in members.get("latency", ())),
                 members.get("max_ns", 0),
@@ -45,5 +48,7 @@ class Answer:
 
     @property
     def rate(self) -> float:
-        """Answered hits a second."""
-        return (self.hits - self.errors) / self.seconds if self.seconds else 0.0
+        """Answered hits a second, of threads and children in sum as of workers."""
+        each = zip(self.hits_each, self.seconds_each, strict=True)
+        tried = sum(hits / seconds for hits, seconds in each if seconds)
+        return tried * (self.hits - self.errors) / self.hits if self.hits else 0.0

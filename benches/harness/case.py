@@ -16,6 +16,12 @@ WINDOW_MS = 86_400_000
 HOT = "hot"
 UNIFORM = "uniform"
 ZIPF = "zipf"
+#: Each key, one after the other, all of which were hit before.
+LIVE = "live"
+
+#: What ratelite's table has by default is for so many keys.
+_KEYS_BY_DEFAULT = 100_000
+_MANY_SLOTS = 4_194_304
 
 
 @dataclass(frozen=True)
@@ -35,8 +41,14 @@ class Case:
     #: In memory, where the peer can: what a call costs without a file.
     in_memory: bool = False
 
+    @property
+    def table_slots(self) -> int:
+        """Of ratelite's table, 0: its default. Peers get room for all keys too."""
+        return 0 if self.key_count <= _KEYS_BY_DEFAULT else _MANY_SLOTS
+
     def __str__(self) -> str:
         parts = [self.scenario, self.peer.id, self.keys]
+        parts += [f"{self.key_count} keys"] if self.keys == LIVE else []
         parts += ["deny-heavy"] if self.limit == DENY else []
         parts += [f"{self.processes} processes"] if self.processes > 1 else []
         parts += [f"{self.rules} rules"] if self.rules > 1 else []

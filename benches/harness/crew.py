@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -12,6 +13,8 @@ from .worker import Worker
 
 #: What a command may take beyond its own time: others may hold a lock for their whole patience.
 GRACE_SECONDS = 90
+#: Several begin at one moment, so long after the first is told of it.
+LEAD_NS = 10_000_000
 
 Job = Mapping[str, Any]
 
@@ -43,7 +46,9 @@ class Crew:
         self._end(killed=error is not None)
 
     def start(self, command: Mapping[str, Any]) -> None:
-        """Has all workers begin a command."""
+        """Has all workers begin a command, at the same moment if they are several."""
+        if sum(job.get("threads", 1) * job.get("processes", 1) for job in self._jobs) > 1:
+            command = {**command, "at_ns": time.monotonic_ns() + LEAD_NS}
         for worker in self.workers:
             worker.send(command)
 
@@ -56,9 +61,9 @@ class Crew:
         self.start(command)
         return self.gather(command.get("seconds", 0))
 
-    def run(self, seconds: float, *, each: bool, think_us: int = 0) -> list[Answer]:
-        """Has all workers hit for a time."""
-        return self.do({"do": "run", "seconds": seconds, "think_us": think_us, "each": each})
+    def run(self, seconds: float, *, every: int, think_us: int = 0) -> list[Answer]:
+        """Has all workers hit for a time, and time one hit of `every` by itself; 0: none."""
+        return self.do({"do": "run", "seconds": seconds, "think_us": think_us, "every": every})
 
     def _begin(self, jobs: Sequence[Job]) -> None:
         workers = [Worker(self._command, job, environment()) for job in jobs]

@@ -35,12 +35,24 @@ class KeyFiles:
         name = f"uniform-{count}-{worker}"
         if self._path(name).exists():
             return self._path(name)
+        if count <= DRAWS:
+            return self.live(count, worker)
         order = random.Random(worker)
-        if count > DRAWS:
-            return self._file(name, (order.randrange(count) for _ in range(DRAWS)))
+        return self._file(name, (order.randrange(count) for _ in range(DRAWS)))
+
+    def live(self, count: int, worker: int) -> Path:
+        """Each key once, in an order of the worker's own."""
+        name = f"live-{count}-{worker}"
+        if self._path(name).exists():
+            return self._path(name)
         numbers = list(range(count))
-        order.shuffle(numbers)
+        random.Random(worker).shuffle(numbers)
         return self._file(name, numbers)
+
+    def in_order(self, count: int) -> Path:
+        """Each key once."""
+        path = self._path(f"order-{count}")
+        return path if path.exists() else self._file(path.stem, range(count))
 
     def zipf(self, count: int, worker: int) -> Path:
         """Draws by Zipf's law with exponent 1: the n-th key comes a n-th as often as the first."""
@@ -60,5 +72,6 @@ class KeyFiles:
         path = self._path(name)
         # Whole or not at all: the next run takes what is there.
         part = path.with_suffix(".part")
-        part.write_text("".join(f"{key(number)}\n" for number in numbers), encoding="ascii")
+        with part.open("w", encoding="ascii") as file:
+            file.writelines(f"{key(number)}\n" for number in numbers)
         return part.replace(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .case import ALLOW, DENY, HOT, UNIFORM, ZIPF, Case
+from .case import ALLOW, DENY, HOT, LIVE, UNIFORM, ZIPF, Case
 from .peers import PEERS, Peer, Store, peer
 from .plan import Plan
 from .results import Round
@@ -20,11 +20,19 @@ MANY = 8
 ONE_AND_MANY = (1, MANY)
 HITTERS = 2
 EXACT_LIMIT = 1_000
+FEW_LIVE, MANY_LIVE = 10_000, 1_000_000
 
 #: A curve each, beside ratelite's.
-_GROWING_BY_ROWS = ("rust/ratelite", "rust/how-to", "rust/sqlite-busy-timeout")
+_GROWING_BY_ROWS = (
+    "rust/ratelite",
+    "rust/ratelite-hit",
+    "rust/how-to",
+    "rust/sqlite-busy-timeout",
+)
 _GROWING_BY_PROCESSES = (
     "rust/ratelite",
+    "rust/ratelite-hit",
+    "rust/governor",
     "rust/how-to",
     "rust/sqlite-busy-timeout",
     "node/rlf-sqlite-wal",
@@ -33,11 +41,14 @@ _GROWING_BY_PROCESSES = (
 #: Beyond this a peer's curve says nothing new, and costs minutes.
 _MOST_ROWS_OF_OTHERS = 1_000_000
 _BOUND = ("rust/ratelite", "python/ratelite", "php/ratelite")
+_LIVE = ("rust/ratelite", "rust/governor")
 _PRUNING = (
     "rust/ratelite",
+    "rust/ratelite-hit",
     "rust/how-to",
     "rust/sqlite-busy-timeout",
     "python/ratelite",
+    "python/ratelite-hit",
     "python/how-to",
 )
 
@@ -58,6 +69,7 @@ def groups(plan: Plan) -> Iterator[Group]:
     for workload in closed:
         cases = [replace(workload, peer=one) for one in PEERS if able(one, workload)]
         yield Group(load.measure, cases, plan.rounds)
+    yield Group(load.measure, list(grown_live()), plan.rounds)
     several = [one for one in PEERS if not one.variant and not one.one_key]
     yield Group(load.measure, [thinking(one) for one in several if one.shared], plan.rounds)
     yield Group(opening.measure, [opened(one) for one in PEERS if _stays(one)], plan.rounds)
@@ -75,22 +87,22 @@ def _closed(plan: Plan) -> Iterator[Case]:
         yield uniform(anyone, processes)
     for processes in ONE_AND_MANY:
         if not plan.brief or processes > 1:
-            yield hot(anyone, processes, DENY)
-        if not plan.brief:
             yield hot(anyone, processes, ALLOW)
+        if not plan.brief:
+            yield hot(anyone, processes, DENY)
             yield zipf(anyone, processes)
 
 
 def able(one: Peer, workload: Case) -> bool:
     """Whether a peer takes part in a workload."""
     if one.variant:
-        return workload.keys == UNIFORM
+        return workload.keys == UNIFORM or workload == hot(workload.peer, MANY, ALLOW)
     return workload.keys == HOT or not one.one_key
 
 
 def _stays(one: Peer) -> bool:
     """Whether the counters outlive a process that serves one request."""
-    return one.store is not Store.MEMORY
+    return one.store is not Store.MEMORY and not one.variant
 
 
 def uniform(one: Peer, processes: int) -> Case:
@@ -106,6 +118,11 @@ def hot(one: Peer, processes: int, limit: int) -> Case:
 def zipf(one: Peer, processes: int) -> Case:
     """1,000,000 keys of which few are hit often."""
     return Case("closed loop", one, ZIPF, key_count=ZIPF_KEYS, processes=processes)
+
+
+def live(one: Peer, count: int) -> Case:
+    """Keys of which each has been hit lately."""
+    return Case("live keys", one, LIVE, key_count=count)
 
 
 def thinking(one: Peer) -> Case:
@@ -138,11 +155,18 @@ def pruned(one: Peer, plan: Plan) -> Case:
     return Case("prune", one, UNIFORM, processes=HITTERS, rows=plan.prune_rows)
 
 
+def grown_live() -> Iterator[Case]:
+    """Keys that a table in memory holds all."""
+    for count in (FEW_LIVE, MANY_LIVE):
+        for name in _LIVE:
+            yield live(peer(name), count)
+
+
 def grown_keys(plan: Plan) -> Iterator[Case]:
     """Live rows in the store."""
     for rows in plan.grown_keys:
         for name in _GROWING_BY_ROWS:
-            if name.endswith("/ratelite") or rows <= _MOST_ROWS_OF_OTHERS:
+            if peer(name).ours or rows <= _MOST_ROWS_OF_OTHERS:
                 yield Case("keys", peer(name), UNIFORM, key_count=rows, rows=rows)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 
-from .case import HOT, Case
+from .case import Case
 from .matrix import Group
 from .peers import PEERS
 from .plan import Plan
 from .results import Results
 from .rig import Rig
+from .scenarios.load import SAMPLE
 from .worker import WorkerError
 
 ABOUT_SECONDS = 60
@@ -33,11 +34,11 @@ def introduce(rig: Rig, results: Results, progress: Progress) -> None:
     for peer in PEERS:
         if peer.id in results.absent:
             continue
-        case = Case("about", peer, HOT)
+        case = Case("about", peer)
         try:
             with rig.store(peer) as store, rig.crew(case, store) as crew:
                 (worker,) = crew.workers
-                worker.send({"do": "about"})
+                worker.send({"do": "about", "every": SAMPLE})
                 about = worker.receive(ABOUT_SECONDS)
         except (WorkerError, RuntimeError) as error:
             results.absent[peer.id] = str(error)
@@ -45,6 +46,7 @@ def introduce(rig: Rig, results: Results, progress: Progress) -> None:
         else:
             results.versions[peer.id] = about["version"]
             results.clocks.setdefault(peer.language, about["clock_ns"])
+            results.loops.setdefault(peer.language, about["loop_ns"])
 
 
 def measure(rig: Rig, group: Group, plan: Plan, results: Results, progress: Progress) -> None:

@@ -10,6 +10,8 @@ class Store(Enum):
     """Where a peer keeps its counters."""
 
     FILE = "a file"
+    #: Shared with every process on the machine, and in a file an interval later.
+    TABLE = "shared memory and a file"
     REDIS = "Redis"
     MEMORY = "its own memory"
 
@@ -43,20 +45,38 @@ class Peer:
         return f"{self.language}/{self.name}"
 
     @property
+    def ours(self) -> bool:
+        """Whether it is ratelite."""
+        return self.name.startswith("ratelite")
+
+    @property
+    def on_file(self) -> bool:
+        """Whether it is given a file."""
+        return self.store in (Store.FILE, Store.TABLE)
+
+    @property
+    def fast(self) -> bool:
+        """Whether a reading of the clock at each hit would be no small part of it."""
+        return self.store in (Store.MEMORY, Store.TABLE)
+
+    @property
     def shared(self) -> bool:
         """Whether the processes that are measured share one budget by design."""
         return self.store is not Store.MEMORY or self.crowd is not Crowd.PROCESSES
 
 
 PEERS = (
-    Peer("rust", "ratelite", Store.FILE),
+    Peer("rust", "ratelite", Store.TABLE),
+    Peer("rust", "ratelite-hit", Store.FILE),
+    Peer("rust", "ratelite-format-key", Store.TABLE, variant=True),
     Peer("rust", "how-to", Store.FILE),
     Peer("rust", "sqlite-busy-timeout", Store.FILE),
     Peer("rust", "governor", Store.MEMORY, Crowd.THREADS),
     Peer("rust", "governor-std-clock", Store.MEMORY, Crowd.THREADS, variant=True),
     Peer("rust", "governor-foldhash", Store.MEMORY, Crowd.THREADS, variant=True),
     Peer("rust", "governor-format-key", Store.MEMORY, Crowd.THREADS, variant=True),
-    Peer("python", "ratelite", Store.FILE),
+    Peer("python", "ratelite", Store.TABLE),
+    Peer("python", "ratelite-hit", Store.FILE),
     Peer("python", "how-to", Store.FILE),
     Peer(
         "python",
@@ -67,7 +87,8 @@ PEERS = (
     Peer("python", "limits-redis", Store.REDIS),
     Peer("python", "limits-memory", Store.MEMORY),
     Peer("python", "throttled-memory", Store.MEMORY),
-    Peer("php", "ratelite", Store.FILE),
+    Peer("php", "ratelite", Store.TABLE),
+    Peer("php", "ratelite-hit", Store.FILE),
     Peer("php", "how-to", Store.FILE),
     Peer("php", "symfony-pdo", Store.FILE),
     Peer("php", "symfony-apcu", Store.MEMORY, Crowd.CHILDREN),

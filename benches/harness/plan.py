@@ -14,10 +14,12 @@ class Plan:
     rounds: int
     #: Before each measurement, without record: compilers warm up, files get their first pages.
     warm_seconds: float
-    #: With nothing but hits.
+    #: With nothing but hits, of which few are timed or none.
     plain_seconds: float
     #: With every hit timed.
     timed_seconds: float
+    #: The same of a fast peer, of which only the longest is kept.
+    longest_seconds: float
     think_seconds: float
     open_seconds: float
     footprint_keys: int
@@ -36,6 +38,7 @@ FULL = Plan(
     warm_seconds=0.2,
     plain_seconds=0.4,
     timed_seconds=0.4,
+    longest_seconds=0.2,
     think_seconds=1.2,
     open_seconds=0.5,
     footprint_keys=50_000,
@@ -53,6 +56,7 @@ QUICK = Plan(
     warm_seconds=0.1,
     plain_seconds=0.2,
     timed_seconds=0.3,
+    longest_seconds=0.1,
     think_seconds=1.0,
     open_seconds=0.3,
     footprint_keys=10_000,

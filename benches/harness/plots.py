@@ -89,14 +89,14 @@ def _growth(scenario: str, of: Callable[[Case], int]) -> Callable[[Figure, Resul
 
 
 def _bars(axes: Axes, rates: dict[Peer, float]) -> None:
-    colours = [_OURS if one.name == "ratelite" else _THEIRS for one in rates]
+    colours = [_OURS if one.ours else _THEIRS for one in rates]
     axes.barh([one.id for one in rates], list(rates.values()), color=colours)
     axes.set_xscale("log")
     axes.grid(axis="x", alpha=0.3)
 
 
 def _line(axes: Axes, one: Peer, x: object, y: list[float]) -> None:
-    width = 3 if one.name == "ratelite" else 1.5
+    width = 3 if one.ours else 1.5
     style = {"color": _COLOURS[one], "linestyle": _STROKES[one.language], "linewidth": width}
     axes.plot(x, y, marker="o", markersize=4, label=one.id, **style)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from . import sections, targets
+from . import sections
 from .case import ALLOW, DENY, Case
 from .matrix import (
     EXACT_LIMIT,
@@ -22,7 +22,15 @@ from .matrix import (
 from .plan import Plan
 from .results import Results
 from .scenarios.exactness import HITS
+from .scenarios.load import SAMPLE
 from .tables import count
+from .targets import Measured, targets_table
+from .targets_hit import of_hit
+from .targets_interval import of_interval
+
+_ASIDES = {
+    "keys": " The rows are in the file before; ratelite takes one into its table when it is hit.",
+}
 
 
 def report(results: Results, plan: Plan, plots: dict[str, str]) -> str:
@@ -36,14 +44,38 @@ def _parts(results: Results, plan: Plan, plots: dict[str, str]) -> Iterator[str]
     yield (
         f"Written by `benches/run` ({plan.name} run); [README.md](README.md) has the method. "
         f"Rates, percentiles and fairness are medians of {rounds}; `max` is the worst of all. "
-        "Rates come from a loop without clock readings, times from one in which each hit is timed. "
-        "With fewer than 1,000 hits in a round its p99.9 is its longest. "
+        "Rates come from a loop that reads the clock seldom, times from one in which each hit is "
+        f"timed. Percentiles of limiters that count in memory are of one hit in {SAMPLE} of the "
+        "first loop. "
+        "With fewer than 1,000 timed hits in a round its p99.9 is its longest. "
         "Fairness is the hits of the slowest process by those of the fastest. "
         "Failed hits are never counted as answers."
     )
     yield sections.machine(results)
-    yield from _titled("## Targets", "", targets.targets(results, plan))
+    yield from _titled(
+        "## Targets",
+        "Of `ratelite`, which counts in shared memory and writes the file an interval later "
+        "(`RL_DURABLE_INTERVAL`):",
+        targets_table(of_interval(Measured(results))),
+    )
+    yield from _titled(
+        "Of `ratelite-hit`, which commits each hit before it answers (`RL_DURABLE_HIT`):",
+        "",
+        targets_table(of_hit(Measured(results), plan)),
+    )
     yield from _closed_loops(results, plots)
+    yield from _titled(
+        "## Beside governor",
+        "Time by hits, of all processes or threads together, and in brackets as a part of that of "
+        "governor. Keys are at hand, as text; of `format-key` each is made of a number at its hit, "
+        "by the same code in both.",
+        sections.beside_governor(results),
+    )
+    yield from _titled(
+        "## Live keys",
+        "Each key was hit before, and all are hit in turn. ratelite has a table for so many.",
+        sections.growth(results, "live keys", lambda case: case.key_count),
+    )
     yield from _titled(
         f"## {THINK_US / 1000:g} ms to think, {MANY} processes",
         "10,000 keys, everything allowed; each process sleeps between two hits.",
@@ -58,7 +90,9 @@ def _parts(results: Results, plan: Plan, plots: dict[str, str]) -> Iterator[str]
     yield from _titled(
         "## Memory and disk a key",
         f"After {count(plan.footprint_keys)} keys of 16 bytes were hit once: growth of the "
-        "worker's resident memory (of Redis: of its data), and size of the file, log included.",
+        "worker's resident memory (of Redis: of its data), size of the file, log included, and of "
+        "what else stands beside it, for any number of keys: of ratelite the table, which all "
+        "processes share, and whose pages are memory once they were touched.",
         sections.footprint(results, plan),
     )
     yield from _titled(
@@ -117,7 +151,7 @@ def _growth(results: Results, plots: dict[str, str]) -> Iterator[str]:
     for scenario, size_of in sizes.items():
         yield from _titled(
             f"## Growth of {scenario}",
-            "Hits a second, and the p99 of a hit.",
+            "Hits a second, and the p99 of a hit." + _ASIDES.get(scenario, ""),
             sections.growth(results, scenario, size_of),
         )
         yield from _plot(plots, scenario)

@@ -73,6 +73,8 @@ class Results:
         #: What the peers say they are, and what a reading of their clock costs in ns.
         self.versions: dict[str, str] = {}
         self.clocks: dict[str, float] = {}
+        #: What the loop of a language costs a hit, in ns.
+        self.loops: dict[str, float] = {}
         self.machine: dict[str, str] = {}
         self.plan = ""
 

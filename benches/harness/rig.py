@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from . import fill
-from .case import HOT, UNIFORM, WINDOW_MS, Case
+from .case import HOT, LIVE, UNIFORM, WINDOW_MS, Case
 from .crew import Crew
 from .keys import KeyFiles
 from .paths import BENCH
@@ -54,7 +54,7 @@ class Rig:
                 raise RuntimeError("redis-server is not installed")
             self.redis.flush()
             yield self.redis.url
-        elif peer.store is Store.FILE:
+        elif peer.on_file:
             with tempfile.TemporaryDirectory(dir=parent or self._work) as directory:
                 yield str(Path(directory) / "limits.db")
         else:
@@ -87,6 +87,7 @@ class Rig:
                 "window_ms": WINDOW_MS,
                 "rules": case.rules,
                 "threads": 1,
+                "table_slots": case.table_slots if case.peer.ours else 0,
             }
             for worker in range(workers)
         ]
@@ -101,19 +102,26 @@ class Rig:
     def _keys_of(self, case: Case, worker: int) -> Path:
         if case.keys == HOT:
             return self.keys.hot()
+        if case.keys == LIVE:
+            return self.keys.live(case.key_count, worker)
         if case.keys == UNIFORM:
             return self.keys.uniform(case.key_count, worker)
         return self.keys.zipf(case.key_count, worker)
 
     def _original(self, peer: Peer, rows: int, expired: bool) -> Path:
+        if peer.ours:
+            peer = fill.OURS
         known = self._filled.get((peer, rows, expired))
         if known is not None:
             return known
         with self.store(peer) as store:
-            # The peer makes its store itself; the row of its own hit shows how rows look.
-            with self.crew(Case("fill", peer, HOT), store):
-                pass
-            fill.fill(Path(store), rows, expired=expired)
+            if peer.ours:
+                fill.by_hits(Path(store), self.keys, rows, expired=expired)
+            else:
+                # The peer makes its store itself; the row of its own hit shows how rows look.
+                with self.crew(Case("fill", peer, HOT), store):
+                    pass
+                fill.by_sql(Path(store), rows, expired=expired)
             name = f"{peer.id.replace('/', '-')}-{rows}-{'expired' if expired else 'live'}.db"
             return self._filled.setdefault(
                 (peer, rows, expired), Path(shutil.move(store, self._work / name))

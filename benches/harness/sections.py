@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from . import matrix
-from .case import Case
+from .case import ALLOW, Case
 from .paths import ROOT
 from .peers import LANGUAGES, PEERS, Crowd, Peer, peer
 from .plan import Plan
 from .results import Outcome, Results
-from .tables import NONE, count, duration, quotient, rate, ratio, share, table, text_table
+from .tables import NONE, count, duration, quotient, rate, ratio, share, size, table, text_table
 
 _LATENCY = ("p50", "p99", "p99.9", "max")
+_BESIDE_GOVERNOR = (
+    "ratelite",
+    "governor",
+    "ratelite-format-key",
+    "governor-format-key",
+    "governor-std-clock",
+    "governor-foldhash",
+)
 
 
 def exactness(results: Results, one: Peer) -> str:
@@ -41,27 +50,44 @@ def load(results: Results, case_of: Callable[[Peer], Case], *, exact: bool = Fal
 
 def beside_ratelite(results: Results, processes: int) -> str:
     """How many times the rate of each peer ratelite has, in its language and by its C ABI."""
+    rates = {one.id: results.of(matrix.uniform(one, processes)).median("rate") for one in PEERS}
     rows = []
-    by_c = results.of(matrix.uniform(peer("rust/ratelite"), processes)).median("rate")
-    for language in LANGUAGES:
-        own = [one for one in PEERS if one.id == f"{language}/ratelite"]
-        base = by_c
-        if own:
-            base = results.of(matrix.uniform(own[0], processes)).median("rate")
-        for one in PEERS:
-            of_peer = results.of(matrix.uniform(one, processes)).median("rate")
-            if one.language == language and one.name != "ratelite" and not math.isnan(of_peer):
-                rows.append(
-                    [
-                        _name(one),
-                        one.store.value,
-                        ratio(quotient(base, of_peer)) if own else NONE,
-                        ratio(quotient(by_c, of_peer)),
-                    ]
-                )
-    return _table(
-        ["peer", "counters in", "ratelite of the same language", "ratelite by its C ABI"], rows
+    for one in PEERS:
+        if not one.ours and not math.isnan(rates[one.id]):
+            ours = [
+                rates.get(f"{language}/{name}", math.nan)
+                for language in (one.language, "rust")
+                for name in ("ratelite", "ratelite-hit")
+            ]
+            ratios = [ratio(quotient(our, rates[one.id])) for our in ours]
+            rows.append([_name(one), one.store.value, *ratios])
+    header = ["peer", "counters in", "ratelite, same language", "ratelite-hit, same language"]
+    return _table([*header, "C ABI: ratelite", "C ABI: ratelite-hit"], rows)
+
+
+def beside_governor(results: Results) -> str:
+    """Times of a hit, and those of ratelite as parts of governor's with keys of the same kind."""
+    workloads = (
+        partial(matrix.uniform, processes=1),
+        partial(matrix.uniform, processes=matrix.MANY),
+        partial(matrix.hot, processes=matrix.MANY, limit=ALLOW),
     )
+
+    def ns(name: str, workload: Callable[[Peer], Case]) -> float:
+        return quotient(1e9, results.of(workload(peer(f"rust/{name}"))).median("rate"))
+
+    rows = []
+    for name in _BESIDE_GOVERNOR:
+        other = name.replace("ratelite", "governor")
+        row = [_name(peer(f"rust/{name}"))]
+        for workload in workloads:
+            part = ratio(quotient(ns(name, workload), ns(other, workload)))
+            row.append(duration(ns(name, workload)) + ("" if name == other else f" ({part})"))
+        rows.append(row)
+    measured = any(not math.isnan(ns(name, one)) for name in _BESIDE_GOVERNOR for one in workloads)
+    crowd = f"{matrix.MANY} processes or threads"
+    header = ["peer", "10,000 keys, 1", f"10,000 keys, {crowd}", f"one hot key, {crowd}"]
+    return _table(header, rows if measured else [])
 
 
 def opening(results: Results) -> str:
@@ -80,9 +106,10 @@ def footprint(results: Results, plan: Plan) -> str:
                     _name(one),
                     _bytes(outcome.median("memory_bytes")),
                     _bytes(outcome.median("disk_bytes")),
+                    size(outcome.median("beside_bytes")),
                 ]
             )
-    return _table(["peer", "memory a key", "disk a key"], rows)
+    return _table(["peer", "memory a key", "disk a key", "beside the file"], rows)
 
 
 def pruning(results: Results) -> str:
@@ -112,11 +139,11 @@ def growth(results: Results, scenario: str, of: Callable[[Case], int]) -> str:
     peers = list(dict.fromkeys(case.peer for case, _ in measured))
     rates = {(of(case), case.peer): out for case, out in measured}
     rows = []
-    for size in sorted({of(case) for case, _ in measured}):
-        cells = [rates.get((size, one), Outcome()) for one in peers]
+    for extent in sorted({of(case) for case, _ in measured}):
+        cells = [rates.get((extent, one), Outcome()) for one in peers]
         rows.append(
             [
-                count(size),
+                count(extent),
                 *(
                     f"{rate(cell.median('rate'))} ({duration(cell.median('p99_ns'))})"
                     if cell.rounds
@@ -152,7 +179,11 @@ def machine(results: Results) -> str:
         [f"one reading of the clock in {LANGUAGES[language]}", duration(ns)]
         for language, ns in results.clocks.items()
     ]
-    return text_table(["machine", ""], [*results.machine.items(), *clocks])
+    loops = [
+        [f"the loop itself, a hit, in {LANGUAGES[language]}", duration(ns)]
+        for language, ns in results.loops.items()
+    ]
+    return text_table(["machine", ""], [*results.machine.items(), *clocks, *loops])
 
 
 def versions(results: Results) -> str:
@@ -185,8 +216,8 @@ def failed_hits(results: Results) -> str:
 
 def _name(one: Peer) -> str:
     crowd = {Crowd.THREADS: " (threads)", Crowd.CHILDREN: " (forked)"}.get(one.crowd, "")
-    label = "C ABI" if one.id == "rust/ratelite" else LANGUAGES[one.language]
-    emphasis = "**" if one.name == "ratelite" else ""
+    label = "C ABI" if one.ours and one.language == "rust" else LANGUAGES[one.language]
+    emphasis = "**" if one.ours else ""
     return f"{emphasis}{label}: {one.name}{crowd}{emphasis}"
 
 

@@ -25,18 +25,21 @@ def fairness_of(answers: Sequence[Answer]) -> float:
 
 
 def round_of(plain: Sequence[Answer], timed: Sequence[Answer]) -> Round:
-    """`plain` hits have no clock readings between them, `timed` ones are timed each.
+    """`plain` hits give the rate, since few of them or none are timed; `timed` ones all are.
 
-    They are the same list where the clock does not matter.
+    Percentiles are of the plain ones where these were timed. The two are the same list where the
+    clock does not matter.
     """
-    latency = latency_of(timed)
+    latency = latency_of(plain)
+    latency = latency if latency.count else latency_of(timed)
+    longest = max(latency.max_ns, latency_of(timed).max_ns)
     distinct = plain if timed is plain else [*plain, *timed]
     return Round(
         rate=sum(answer.rate for answer in plain),
         p50_ns=latency.percentile(50),
         p99_ns=latency.percentile(99),
         p999_ns=latency.percentile(99.9),
-        max_ns=latency.max_ns if latency.count else math.nan,
+        max_ns=longest if latency.count else math.nan,
         fairness=fairness_of(plain),
         hits=sum(answer.hits for answer in distinct),
         errors=sum(answer.errors for answer in distinct),

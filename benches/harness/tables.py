@@ -24,9 +24,9 @@ def duration(ns: float) -> str:
     """In the unit that fits, with three digits that count."""
     if math.isnan(ns):
         return NONE
-    for size, unit in _UNITS:
-        if ns >= size or size == 1:
-            return f"{_three_digits(ns / size)} {unit}"
+    for length, unit in _UNITS:
+        if ns >= length or length == 1:
+            return f"{_three_digits(ns / length)} {unit}"
     raise AssertionError("the last unit fits everything")
 
 
@@ -43,8 +43,8 @@ def rate(number: float) -> str:
     """A rate, of which three digits mean something."""
     if math.isnan(number) or number < 1_000:
         return count(number)
-    size = 10 ** (math.floor(math.log10(number)) - 2)
-    return f"{round(number / size) * size:,.0f}"
+    step = 10 ** (math.floor(math.log10(number)) - 2)
+    return f"{round(number / step) * step:,.0f}"
 
 
 def ratio(number: float) -> str:
@@ -55,6 +55,11 @@ def ratio(number: float) -> str:
 def share(number: float) -> str:
     """A part of one."""
     return NONE if math.isnan(number) else f"{number:.2f}"
+
+
+def size(number: float) -> str:
+    """Of a file, if there is any."""
+    return f"{number / 2**20:.1f} MiB" if number > 0 else NONE
 
 
 def quotient(one: float, other: float) -> float:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from . import matrix
-from .case import Case
-from .peers import LANGUAGES, Peer, peer
-from .plan import Plan
+from .case import ALLOW, Case
+from .peers import Peer, peer
 from .results import Results
-from .tables import duration, quotient, ratio, share, table
+from .tables import quotient, table
 
 MANY = matrix.MANY
 
@@ -41,62 +40,41 @@ class Target:
         return [self.what, f"{sign} {self.form(self.bound)}", reached, self.met]
 
 
-def targets(results: Results, plan: Plan) -> str:
-    """The table."""
-    rows = [target.row() for target in _targets(results, plan)]
-    return table(["target", "wanted", "reached", "met"], rows)
+def targets_table(targets: Iterable[Target]) -> str:
+    """A line for each."""
+    return table(["target", "wanted", "reached", "met"], [target.row() for target in targets])
 
 
-def _targets(results: Results, plan: Plan) -> Iterator[Target]:
-    def rate(case: Case) -> float:
-        return results.of(case).median("rate")
+@dataclass(frozen=True)
+class Measured:
+    """Names of peers to figures."""
 
-    def ahead(case_of: Callable[[Peer], Case], one: str, other: str) -> float:
-        return quotient(rate(case_of(peer(one))), rate(case_of(peer(other))))
+    results: Results
 
-    def alone(one: Peer) -> Case:
-        return matrix.uniform(one, 1)
+    def median(self, case: Case, name: str = "rate") -> float:
+        return self.results.of(case).median(name)
 
-    def together(one: Peer) -> Case:
-        return matrix.uniform(one, MANY)
+    def ahead(self, case_of: Callable[[Peer], Case], one: str, other: str) -> float:
+        """How many times the rate of the other the one has; so much longer the other takes."""
+        rates = (self.median(case_of(peer(name))) for name in (one, other))
+        return quotient(*rates)
 
-    for language in ("rust", "python", "php"):
-        name = LANGUAGES[language]
-        by = "its C ABI" if language == "rust" else name
-        what = f"a commit a hit on disk, 1 process: ratelite by {by} against the how-to in {name}"
-        yield Target(what, 100, ahead(alone, f"{language}/ratelite", f"{language}/how-to"), ratio)
-    yield Target(
-        f"{MANY} processes on disk against rate-limiter-flexible with WAL",
-        5,
-        ahead(together, "rust/ratelite", "node/rlf-sqlite-wal"),
-        ratio,
-    )
-    waits = [
-        results.of(matrix.thinking(peer(name))).median("p999_ns")
-        for name in ("rust/sqlite-busy-timeout", "rust/ratelite")
-    ]
-    yield Target(
-        f"{MANY} processes with 0.5 ms to think, p99.9 against a loop with busy_timeout",
-        10,
-        quotient(*waits),
-        ratio,
-    )
-    yield Target(
-        "PHP, a limiter a request against the how-to a request",
-        5,
-        ahead(matrix.opened, "php/ratelite", "php/how-to"),
-        ratio,
-    )
-    closed = results.of(together(peer("rust/ratelite")))
-    yield Target(
-        f"fairness of {MANY} processes in a closed loop", 0.7, closed.median("fairness"), share
-    )
-    yield Target(
-        f"worst wait of {MANY} processes in a closed loop",
-        20e6,
-        closed.worst("max_ns"),
-        duration,
-        least=False,
-    )
-    pruned = results.of(matrix.pruned(peer("rust/ratelite"), plan))
-    yield Target("worst wait beside a pruner", 10e6, pruned.worst("max_ns"), duration, least=False)
+    def waits(self, one: str, other: str) -> float:
+        """How many times the p99.9 of the other the one has, with time to think."""
+        waits = (self.median(matrix.thinking(peer(name)), "p999_ns") for name in (one, other))
+        return quotient(*waits)
+
+
+def alone(one: Peer) -> Case:
+    """1 process, 10,000 keys."""
+    return matrix.uniform(one, 1)
+
+
+def together(one: Peer) -> Case:
+    """8 of them."""
+    return matrix.uniform(one, MANY)
+
+
+def on_one_key(one: Peer) -> Case:
+    """8 of them on one key, allow-heavy."""
+    return matrix.hot(one, MANY, ALLOW)

@@ -26,6 +26,12 @@ def test_each_worker_hits_all_uniform_keys_in_an_order_of_its_own(files: KeyFile
     assert sorted(first) == sorted(second) == [key(number) for number in range(1_000)]
 
 
+def test_live_keys_are_all_there(files: KeyFiles) -> None:
+    every = [key(number) for number in range(1_000)]
+    assert files.in_order(1_000).read_text().split() == every
+    assert sorted(files.live(1_000, 0).read_text().split()) == every
+
+
 def test_very_many_uniform_keys_are_drawn(files: KeyFiles) -> None:
     drawn = files.uniform(10 * DRAWS, 0).read_text().split()
     assert len(drawn) == DRAWS

@@ -30,10 +30,23 @@ def test_failed_hits_are_no_answers() -> None:
     assert (one.rate, one.hits, one.errors, one.error) == (25, 100, 50, "locked")
 
 
+def test_rates_of_threads_add_up_as_those_of_processes() -> None:
+    threads = answer(300, hits_each=[100, 200], seconds_each=[1.0, 2.0])
+    assert threads.rate == 200
+    assert answer(300, errors=150, hits_each=[100, 200], seconds_each=[1.0, 2.0]).rate == 100
+
+
+def test_times_are_those_of_the_rate_where_it_has_some() -> None:
+    timed = answer(1, latency=[[50, 1]], max_ns=50)
+    assert round_of([answer(1)], [timed]).p50_ns == 50
+    sampled = round_of([answer(64, latency=[[20, 1]], max_ns=20)], [timed])
+    assert (sampled.p50_ns, sampled.max_ns) == (20, 50)
+
+
 def test_fairness_is_the_slowest_by_the_fastest() -> None:
     several = [answer(50), answer(100), answer(80)]
     assert round_of(several, several).fairness == 0.5
-    forked = [answer(230, hits_each=[50, 100, 80])]
+    forked = [answer(230, hits_each=[50, 100, 80], seconds_each=[2.0] * 3)]
     assert round_of(forked, forked).fairness == 0.5
     assert math.isnan(round_of([answer(50)], []).fairness)
 
@@ -71,7 +84,7 @@ def test_a_report_has_a_line_for_each_peer() -> None:
             for case in group.cases:
                 results.add(case, Round(rate=1000, p50_ns=5, p99_ns=6, p999_ns=7, max_ns=8))
     text = report(results, FULL, {"rates": "plots/rates.svg"})
-    assert text.count("\n## ") == 20
+    assert text.count("\n## ") == 22
     assert "![rates](plots/rates.svg)" in text
     for one in PEERS:
         assert f": {one.name}" in text

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from .tables import count, duration, quotient, rate, ratio, share, table
+from .tables import count, duration, quotient, rate, ratio, share, size, table
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,10 @@ def test_a_duration_has_the_unit_that_fits(ns: float, text: str) -> None:
 )
 def test_a_rate_has_three_digits_that_count(number: float, text: str) -> None:
     assert rate(number) == text
+
+
+def test_a_file_that_is_not_there_has_no_size() -> None:
+    assert [size(number) for number in (33_804_288, 0, math.nan)] == ["32.2 MiB", "–", "–"]
 
 
 def test_a_small_ratio_is_not_nothing() -> None:

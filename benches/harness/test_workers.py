@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from .worker import WorkerError
 PEERS = [
     peer(f"{language}/{name}")
     for language in ("python", "php", "rust")
-    for name in ("ratelite", "how-to")
-] + [peer("rust/governor")]
+    for name in ("ratelite", "ratelite-hit", "how-to")
+] + [peer("rust/governor"), peer("rust/ratelite-format-key")]
 if (BENCH / "node").exists():
     PEERS.append(peer("node/rlf-sqlite-wal"))
 
@@ -60,17 +61,17 @@ def only(answers: list[Answer]) -> Answer:
 
 
 def test_it_makes_so_many_hits_and_counts_what_was_allowed(crew: Crew) -> None:
-    first = only(crew.do({"do": "hits", "count": KEYS * DENY, "each": False}))
+    first = only(crew.do({"do": "hits", "count": KEYS * DENY}))
     assert (first.hits, first.allowed) == (KEYS * DENY, KEYS * DENY)
-    again = only(crew.do({"do": "hits", "count": KEYS, "each": True}))
+    again = only(crew.do({"do": "hits", "count": KEYS, "every": 1}))
     assert (again.hits, again.allowed) == (KEYS, 0)
     assert again.latency.count == KEYS
     assert again.rss_bytes > 1_000_000
 
 
 def test_it_hits_for_so_many_seconds_and_times_each(crew: Crew) -> None:
-    plain = only(crew.run(SHORT, each=False))
-    timed = only(crew.run(SHORT, each=True))
+    plain = only(crew.run(SHORT, every=0))
+    timed = only(crew.run(SHORT, every=1))
     for answer in (plain, timed):
         assert answer.hits > 0
         assert SHORT <= answer.seconds < 20 * SHORT
@@ -79,23 +80,39 @@ def test_it_hits_for_so_many_seconds_and_times_each(crew: Crew) -> None:
     assert math.isnan(plain.latency.percentile(50))
 
 
+def test_it_times_one_hit_of_so_many(crew: Crew) -> None:
+    assert only(crew.do({"do": "hits", "count": 40, "every": 4})).latency.count == 10
+    # The last one, if they do not come out even.
+    assert only(crew.do({"do": "hits", "count": 10, "every": 64})).latency.count == 1
+    run = only(crew.run(SHORT, every=64))
+    assert run.latency.count == run.hits / 64
+
+
+def test_it_begins_when_it_is_told(crew: Crew) -> None:
+    at_ns = time.monotonic_ns() + 50_000_000
+    answer = only(crew.do({"do": "run", "seconds": SHORT, "at_ns": at_ns}))
+    assert time.monotonic_ns() > at_ns + SHORT * 1e9
+    assert SHORT <= answer.seconds < 20 * SHORT
+
+
 def test_thinking_is_no_part_of_a_hit(crew: Crew) -> None:
-    answer = only(crew.run(2 * SHORT, each=True, think_us=10_000))
-    assert 1 <= answer.hits <= 2 * SHORT / 0.01 + 1
-    assert answer.latency.percentile(0) < 10e6
+    answer = only(crew.run(4 * SHORT, every=1, think_us=50_000))
+    assert 1 <= answer.hits <= 4 * SHORT / 0.05 + 1
+    assert answer.latency.percentile(0) < 50e6
 
 
 def test_it_opens_and_closes(crew: Crew) -> None:
-    answer = only(crew.do({"do": "open", "seconds": SHORT, "each": True}))
+    answer = only(crew.do({"do": "open", "seconds": SHORT, "every": 1}))
     assert answer.hits == answer.latency.count > 0
 
 
 def test_it_introduces_itself(crew: Crew) -> None:
     (worker,) = crew.workers
-    worker.send({"do": "about"})
+    worker.send({"do": "about", "every": 64})
     about = worker.receive(10)
     assert isinstance(about["version"], str)
     assert 1 < about["clock_ns"] < 10_000
+    assert 0 < about["loop_ns"] < 10_000
 
 
 @pytest.mark.parametrize("name", ["ratelite", "how-to"])
@@ -103,7 +120,7 @@ def test_processes_share_a_file(name: str, tmp_path: Path) -> None:
     one = peer(f"python/{name}")
     hot = {"keys": str(KeyFiles(tmp_path).hot())}
     with Crew("python", [job(one, tmp_path, **hot) for _ in range(3)]) as crew:
-        answers = crew.do({"do": "hits", "count": 8, "each": False})
+        answers = crew.do({"do": "hits", "count": 8})
     assert sum(answer.hits for answer in answers) == 24
     assert sum(answer.allowed for answer in answers) == DENY
 
@@ -111,14 +128,15 @@ def test_processes_share_a_file(name: str, tmp_path: Path) -> None:
 def test_threads_add_up(tmp_path: Path) -> None:
     one = peer("python/ratelite")
     with Crew("python", [job(one, tmp_path, threads=2)]) as crew:
-        answer = only(crew.do({"do": "hits", "count": 5, "each": True}))
+        answer = only(crew.do({"do": "hits", "count": 5, "every": 1}))
     assert (answer.hits, answer.hits_each, answer.latency.count) == (10, (5, 5), 10)
+    assert len(answer.seconds_each) == 2
 
 
 def test_the_last_rule_is_hit(tmp_path: Path) -> None:
     one = peer("python/ratelite")
     with Crew("python", [job(one, tmp_path, rules=20)]) as crew:
-        assert only(crew.do({"do": "hits", "count": 5, "each": False})).allowed == 5
+        assert only(crew.do({"do": "hits", "count": 5})).allowed == 5
 
 
 def test_a_worker_that_ends_is_an_error_with_its_last_words(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from typing import IO, Any
 
 #: How long a worker may take to read its keys and to open.
 READY_SECONDS = 60
-END_SECONDS = 10
+#: To write millions of rows out, where a limiter does so at its end.
+END_SECONDS = 120
 
 
 class WorkerError(Exception):

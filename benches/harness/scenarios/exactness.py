@@ -20,7 +20,7 @@ def measure(rig: Rig, case: Case, plan: Plan) -> Round:
     """All processes hit one key, more often in sum than the limit grants."""
     _wait_for_a_window()
     with rig.store(case.peer) as store, rig.crew(case, store) as crew:
-        answers = crew.do({"do": "hits", "count": HITS, "each": False})
+        answers = crew.do({"do": "hits", "count": HITS})
     one = round_of(answers, answers)
     one.values["granted"] = sum(answer.allowed for answer in answers)
     return one

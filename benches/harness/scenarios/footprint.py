@@ -21,15 +21,16 @@ def measure(rig: Rig, case: Case, plan: Plan) -> Round:
     parent = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
     with rig.store(case.peer, parent) as store:
         with rig.crew(case, store) as crew:
-            (before,) = crew.do({"do": "hits", "count": 1, "each": False})
+            (before,) = crew.do({"do": "hits", "count": 1})
             kept = _kept(rig, case)
-            (after,) = crew.do({"do": "hits", "count": case.key_count - 1, "each": False})
+            (after,) = crew.do({"do": "hits", "count": case.key_count - 1})
             memory = (after.rss_bytes - before.rss_bytes) / case.key_count
             values = {"memory_bytes": memory}
             if case.peer.store is Store.REDIS:
                 values["memory_bytes"] = (_kept(rig, case) - kept) / case.key_count
-        if case.peer.store is Store.FILE:
+        if case.peer.on_file:
             values["disk_bytes"] = _file_bytes(Path(store)) / case.key_count
+            values["beside_bytes"] = _bytes_beside(Path(store))
     return Round(hits=after.hits, errors=after.errors, error=after.error, values=values)
 
 
@@ -45,3 +46,8 @@ def _file_bytes(store: Path) -> int:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.close()
     return store.stat().st_size
+
+
+def _bytes_beside(store: Path) -> int:
+    """What else stands there, however many keys there are."""
+    return sum(file.stat().st_size for file in store.parent.iterdir() if file != store)

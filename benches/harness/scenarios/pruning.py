@@ -25,12 +25,12 @@ def measure(rig: Rig, case: Case, plan: Plan) -> Round:
         rig.crew(alone, store) as others,
     ):
         (pruner,) = others.workers
-        hitters.run(plan.warm_seconds, each=False)
-        before = latency_of(hitters.run(plan.timed_seconds, each=True))
+        hitters.run(plan.warm_seconds, every=0)
+        before = latency_of(hitters.run(plan.timed_seconds, every=1))
         during = []
         pruner.send({"do": "prune"})
         while True:
-            during += hitters.run(SPAN_SECONDS, each=True)
+            during += hitters.run(SPAN_SECONDS, every=1)
             if pruner.has_answered():
                 break
         pruned = Answer.of(pruner.receive(PRUNE_SECONDS))

@@ -18,6 +18,8 @@ class Job:
     window_ms: int
     rules: int
     threads: int
+    #: Of ratelite's table, 0 for its default.
+    table_slots: int
 
     @staticmethod
     def parse(text: str) -> Job:
@@ -34,4 +36,5 @@ class Job:
             window_ms=members["window_ms"],
             rules=members.get("rules", 1),
             threads=members.get("threads", 1),
+            table_slots=members.get("table_slots", 0),
         )

@@ -1,4 +1,4 @@
-"""The loops that hit: the same for every peer."""
+"""The loop that hits: the same for every peer."""
 
 from __future__ import annotations
 
@@ -12,66 +12,47 @@ from tally import Tally
 
 clock = time.perf_counter_ns
 
-#: Below this a hit is too short for a clock reading of its own, see Pace.
+#: Below this a hit is too short for a clock reading of its own.
 SHORT_NS = 10_000
 BATCH = 64
+
+IDLE_SECONDS = 0.1
 
 Hit = Callable[[str], bool]
 
 
 @dataclass(frozen=True)
-class Span:
-    """How long to hit: for a time, or so many times."""
+class Manner:
+    """How to hit: as long or as often as a command says, and how that is timed."""
 
     seconds: float | None = None
     count: int | None = None
+    think_us: float = 0
+    #: One hit of so many is timed by itself; 0: none.
+    every: int = 0
+    #: When to begin, by `clock`; 0: now.
+    at_ns: int = 0
 
-    @property
-    def ns(self) -> int | None:
-        """The time in nanoseconds."""
-        return None if self.seconds is None else int(self.seconds * 1e9)
-
-
-def each(hit: Hit, keys: Iterator[str], span: Span, think_us: float = 0) -> Tally:
-    """Hits, and times every hit by itself. Failed hits are timed too: somebody waited for them."""
-    latency = Latency()
-    tally = Tally(latency=latency)
-    think = think_us / 1e6
-    add = latency.add
-    begin = clock()
-    end = None if span.ns is None else begin + span.ns
-    for key in keys if span.count is None else itertools.islice(keys, span.count):
-        before = clock()
-        try:
-            allowed = hit(key)
-        except Exception as error:
-            after = clock()
-            tally.fail(error)
-        else:
-            after = clock()
-            tally.allowed += allowed
-        tally.hits += 1
-        add(after - before)
-        if end is not None and after >= end:
-            break
-        if think:
-            time.sleep(think)
-    tally.seconds = (clock() - begin) / 1e9
-    return tally
+    def begin(self) -> int:
+        """Waits until it begins. Whoever gets a processor late has begun all the same."""
+        while (left := self.at_ns - clock()) > 0:
+            time.sleep(left / 1e9)
+        return self.at_ns or clock()
 
 
-def whole(hit: Hit, keys: Iterator[str], span: Span, think_us: float = 0) -> Tally:
-    """Hits, and times only the whole: one reading of the clock for 64 short hits."""
-    tally = Tally()
-    think = think_us / 1e6
-    left = span.count
-    batch = 1
-    begin = now = clock()
-    end = None if span.ns is None else begin + span.ns
+def run(hit: Hit, keys: Iterator[str], manner: Manner) -> Tally:
+    """Hits. Failed hits are timed too: somebody waited for them."""
+    every = manner.every
+    tally = Tally(latency=Latency() if every else None)
+    think = manner.think_us / 1e6
+    left = manner.count
+    batch = every or 1
+    begin = now = manner.begin()
+    end = None if manner.seconds is None else begin + int(manner.seconds * 1e9)
     while (end is None or now < end) and left != 0:
         size = batch if left is None else min(batch, left)
         allowed = 0
-        for key in itertools.islice(keys, size):
+        for key in itertools.islice(keys, size - 1 if every else size):
             try:
                 allowed += hit(key)
             except Exception as error:
@@ -81,10 +62,36 @@ def whole(hit: Hit, keys: Iterator[str], span: Span, think_us: float = 0) -> Tal
         tally.hits += size
         tally.allowed += allowed
         left = None if left is None else left - size
-        before, now = now, clock()
-        batch = BATCH if now - before < SHORT_NS * size else 1
-    tally.seconds = (now - begin) / 1e9
+        if tally.latency is not None:
+            now = _timed(hit, next(keys), tally, tally.latency)
+            if think and (end is None or now < end):
+                time.sleep(think)
+        else:
+            before, now = now, clock()
+            batch = BATCH if now - before < SHORT_NS * size else 1
+    tally.seconds = (clock() - begin) / 1e9
     return tally
+
+
+def _timed(hit: Hit, key: str, tally: Tally, latency: Latency) -> int:
+    """One hit by itself, and when it was over."""
+    before = clock()
+    try:
+        allowed = hit(key)
+    except Exception as error:
+        after = clock()
+        tally.fail(error)
+    else:
+        after = clock()
+        tally.allowed += allowed
+    latency.add(after - before)
+    return after
+
+
+def idle_ns(keys: Iterator[str], every: int) -> float:
+    """What the loop itself costs a hit."""
+    tally = run(lambda key: True, keys, Manner(seconds=IDLE_SECONDS, every=every))
+    return tally.seconds * 1e9 / tally.hits
 
 
 def clock_ns(readings: int = 1_000_000) -> float:

@@ -45,7 +45,11 @@ class Worker:
         """Does what a command says, and answers."""
         do = command["do"]
         if do == "about":
-            return {"version": self._peer.version(), "clock_ns": loop.clock_ns()}
+            return {
+                "version": self._peer.version(),
+                "clock_ns": loop.clock_ns(),
+                "loop_ns": loop.idle_ns(self._keys[0], command.get("every", 0)),
+            }
         if do == "prune":
             return self._prune()
         if do == "open":
@@ -59,13 +63,11 @@ class Worker:
         self._peer.close()
 
     def _hits(self, hit: loop.Hit, command: Command) -> Tally:
-        run: Callable[..., Tally] = loop.each if command.get("each") else loop.whole
-        span = loop.Span(command.get("seconds"), command.get("count"))
-        think_us = command.get("think_us", 0)
+        manner = loop.Manner(**{name: value for name, value in command.items() if name != "do"})
         if len(self._keys) == 1:
-            return run(hit, self._keys[0], span, think_us)
+            return loop.run(hit, self._keys[0], manner)
         with ThreadPoolExecutor(len(self._keys)) as threads:
-            parts = list(threads.map(lambda keys: run(hit, keys, span, think_us), self._keys))
+            parts = list(threads.map(lambda keys: loop.run(hit, keys, manner), self._keys))
         for part in parts[1:]:
             parts[0].merge(part)
         return parts[0]

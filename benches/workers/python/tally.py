@@ -21,6 +21,7 @@ class Tally:
     error: str | None = None
     latency: Latency | None = None
     hits_each: list[int] = field(default_factory=list)
+    seconds_each: list[float] = field(default_factory=list)
 
     def fail(self, error: BaseException) -> None:
         """Counts an error; the first one's text is kept."""
@@ -31,6 +32,7 @@ class Tally:
     def merge(self, other: Tally) -> None:
         """Adds what another thread did in the same time."""
         self.hits_each = [*(self.hits_each or [self.hits]), other.hits]
+        self.seconds_each = [*(self.seconds_each or [self.seconds]), other.seconds]
         self.hits += other.hits
         self.allowed += other.allowed
         self.errors += other.errors
@@ -54,6 +56,7 @@ class Tally:
             members["max_ns"] = self.latency.max_ns
         if self.hits_each:
             members["hits_each"] = self.hits_each
+            members["seconds_each"] = self.seconds_each
         return members
 
 

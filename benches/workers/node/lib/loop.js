@@ -8,6 +8,7 @@ const clock = process.hrtime.bigint;
 
 const HITS_BETWEEN_READINGS = 64;
 const SLOW_HIT_NS = 10_000;
+const IDLE_SECONDS = 0.1;
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
@@ -26,24 +27,29 @@ class Loop {
 
   /**
    * @param {(key: string) => Promise<boolean>} hit whether it was allowed; rejects with a failure
+   * @param {object} command with its members seconds, count, think_us, every and at_ns
    */
-  async run(hit, { count = Infinity, seconds = Infinity, thinkUs = 0, each }) {
-    const histogram = each ? new Histogram() : null;
+  async run(hit, { count = Infinity, seconds = Infinity, think_us: thinkUs = 0, every = 0, at_ns: atNs = 0 }) {
+    const histogram = every > 0 ? new Histogram() : null;
     let hits = 0;
     let allowed = 0;
     let errors = 0;
     let error = null;
-    let batch = 1;
-    let untilReading = 1;
+    let batch = Math.max(1, every);
+    let untilReading = batch;
     const longest = seconds * 1e9;
-    const start = clock();
+    const start = begin(BigInt(atNs));
     let now = start;
-    let read = start;
+    let before = start;
 
     while (hits < count) {
       const key = this.#keys[this.#next];
       this.#next = (this.#next + 1) % this.#keys.length;
-      const before = each ? clock() : 0n;
+      untilReading -= 1;
+      const last = untilReading === 0 || hits + 1 === count;
+      if (last && histogram !== null) {
+        before = clock();
+      }
       try {
         if (await hit(key)) {
           allowed += 1;
@@ -54,17 +60,18 @@ class Loop {
       }
       hits += 1;
 
-      if (each) {
+      if (last) {
         now = clock();
-        histogram.add(Number(now - before));
-      } else if (--untilReading === 0) {
-        now = clock();
-        batch = Number(now - read) > batch * SLOW_HIT_NS ? 1 : HITS_BETWEEN_READINGS;
+        if (histogram !== null) {
+          histogram.add(Number(now - before));
+        } else {
+          batch = Number(now - before) > batch * SLOW_HIT_NS ? 1 : HITS_BETWEEN_READINGS;
+          before = now;
+        }
         untilReading = batch;
-        read = now;
-      }
-      if (Number(now - start) >= longest) {
-        break;
+        if (Number(now - start) >= longest) {
+          break;
+        }
       }
       if (thinkUs > 0) {
         sleepUs(thinkUs);
@@ -77,6 +84,20 @@ class Loop {
 
     return { hits, allowed, errors, seconds: Number(clock() - start) / 1e9, error, ...histogram?.report() };
   }
+
+  /** What the loop itself costs a hit. */
+  async idleNs(every) {
+    const { hits, seconds } = await this.run(async () => true, { seconds: IDLE_SECONDS, every });
+    return (seconds * 1e9) / hits;
+  }
+}
+
+/** Waits for that moment; 0: none. Whoever gets a processor late has begun all the same. */
+function begin(at) {
+  for (let left = at - clock(); left > 0n; left = at - clock()) {
+    sleepUs(Number(left) / 1000);
+  }
+  return at > 0n ? at : clock();
 }
 
 /** What one reading of the clock costs. */

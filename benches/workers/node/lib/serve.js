@@ -57,23 +57,20 @@ async function serve(job) {
 
   for await (const line of createInterface({ input: process.stdin })) {
     const command = JSON.parse(line);
-    const { seconds, each, count } = command;
     let answer;
     switch (command.do) {
       case 'run':
-        answer = await loop.run(hitOpened, { seconds, each, thinkUs: command.think_us });
-        break;
       case 'hits':
-        answer = await loop.run(hitOpened, { count, each });
+        answer = await loop.run(hitOpened, command);
         break;
       case 'open':
-        answer = await loop.run(hitAnew, { seconds, each });
+        answer = await loop.run(hitAnew, command);
         break;
       case 'prune':
         answer = await prune(opened);
         break;
       case 'about':
-        answer = about(job.peer);
+        answer = { ...about(job.peer), loop_ns: await loop.idleNs(command.every) };
         break;
       default:
         throw new Error(`there is no command "${command.do}"`);

@@ -91,6 +91,7 @@ final class Family
             'error' => array_values(array_filter($of('error')))[0] ?? null,
             'rss_bytes' => array_sum($of('rss_bytes')),
             'hits_each' => $of('hits'),
+            'seconds_each' => $of('seconds'),
         ];
 
         return isset($answers[0]['latency'])

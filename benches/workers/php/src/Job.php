@@ -8,6 +8,7 @@ final class Job
 {
     private const PEERS = [
         'ratelite' => Peers\Ratelite::class,
+        'ratelite-hit' => Peers\RateliteHit::class,
         'how-to' => Peers\HowTo::class,
         'symfony-apcu' => Peers\SymfonyApcu::class,
         'symfony-pdo' => Peers\SymfonyPdo::class,
@@ -26,6 +27,8 @@ final class Job
         public readonly int $windowMs,
         public readonly int $rules,
         public readonly int $processes,
+        /** Of ratelite's table, null for its default. */
+        public readonly ?int $tableSlots,
     ) {
     }
 
@@ -37,7 +40,7 @@ final class Job
             throw new \DomainException('PHP has no threads: use "processes"');
         }
         $rules = $job['rules'] ?? 1;
-        if ($rules !== 1 && $peer !== Peers\Ratelite::class) {
+        if ($rules !== 1 && !is_a($peer, Peers\Ratelite::class, true)) {
             throw new \DomainException("\"{$job['peer']}\" has one rule only");
         }
 
@@ -49,6 +52,7 @@ final class Job
             $job['window_ms'],
             $rules,
             $job['processes'] ?? 1,
+            ($job['table_slots'] ?? 0) ?: null,
         );
     }
 

@@ -11,7 +11,9 @@ final class Loop
 {
     private const HITS_BETWEEN_READINGS = 64;
 
-    private const SLOW_HIT_NS = 10_000;
+    private const SHORT_HIT_NS = 10_000;
+
+    private const IDLE_SECONDS = 0.1;
 
     /**
      * @param list<string> $keys
@@ -33,50 +35,71 @@ final class Loop
         return (hrtime(true) - $start) / $readings;
     }
 
+    /** What the loop itself costs a hit. */
+    public function idleNs(int $every): float
+    {
+        $nothing = static fn (string $key): bool => true;
+        $idle = $this->run($nothing, ['seconds' => self::IDLE_SECONDS, 'every' => $every]);
+
+        return $idle['seconds'] * 1e9 / $idle['hits'];
+    }
+
     /**
      * @param \Closure(string): bool $hit
-     * @param int                    $count Most hits.
-     * @param float                  $seconds Longest time.
+     * @param array<string, mixed>   $command Its members seconds, count, think_us, every and at_ns.
      *
      * @return array<string, mixed>
      */
-    public function run(\Closure $hit, int $count, float $seconds, int $thinkUs, bool $each): array
+    public function run(\Closure $hit, array $command): array
     {
-        $histogram = $each ? new Histogram() : null;
-        $keyCount = count($this->keys);
+        $every = $command['every'] ?? 0;
+        $thinkUs = $command['think_us'] ?? 0;
+        $left = $command['count'] ?? PHP_INT_MAX;
+        $histogram = $every > 0 ? new Histogram() : null;
+        $keys = $this->keys;
+        $keyCount = count($keys);
+        $next = $this->next;
         $hits = $allowed = $errors = 0;
         $error = null;
-        $untilReading = $batch = 1;
-        $longest = $seconds * 1e9;
-        $start = $read = $now = hrtime(true);
+        $batch = max(1, $every);
+        $start = $now = self::begin($command['at_ns'] ?? 0);
+        $end = $start + ($command['seconds'] ?? INF) * 1e9;
 
-        while ($hits < $count) {
-            $key = $this->keys[$this->next];
-            $this->next = ($this->next + 1) % $keyCount;
-            $before = $histogram !== null ? hrtime(true) : 0;
-            try {
-                $allowed += (int) $hit($key);
-            } catch (\Throwable $failure) {
-                $errors++;
-                $error ??= $failure->getMessage();
+        while ($left > 0 && $now < $end) {
+            $size = min($batch, $left);
+            $timed = $every > 0 ? $size : 0;
+            $before = $now;
+            for ($number = 1; $number <= $size; $number++) {
+                $key = $keys[$next];
+                if (++$next === $keyCount) {
+                    $next = 0;
+                }
+                if ($number === $timed) {
+                    $before = hrtime(true);
+                }
+                try {
+                    $allowed += (int) $hit($key);
+                } catch (\Throwable $failure) {
+                    $errors++;
+                    $error ??= $failure->getMessage();
+                }
+                if ($thinkUs > 0 && $number < $size) {
+                    usleep($thinkUs);
+                }
             }
-            $hits++;
-
+            $now = hrtime(true);
+            $hits += $size;
+            $left -= $size;
             if ($histogram !== null) {
-                $now = hrtime(true);
                 $histogram->add($now - $before);
-            } elseif (--$untilReading === 0) {
-                $now = hrtime(true);
-                $batch = $untilReading = $now - $read > $batch * self::SLOW_HIT_NS ? 1 : self::HITS_BETWEEN_READINGS;
-                $read = $now;
+            } else {
+                $batch = $now - $before < self::SHORT_HIT_NS * $size ? self::HITS_BETWEEN_READINGS : 1;
             }
-            if ($now - $start >= $longest) {
-                break;
-            }
-            if ($thinkUs > 0) {
+            if ($thinkUs > 0 && $now < $end) {
                 usleep($thinkUs);
             }
         }
+        $this->next = $next;
 
         return [
             'hits' => $hits,
@@ -86,5 +109,15 @@ final class Loop
             'error' => $error,
             ...$histogram?->report() ?? [],
         ];
+    }
+
+    /** Waits for that moment; 0: none. Whoever gets a processor late has begun all the same. */
+    private static function begin(int $atNs): int
+    {
+        while (($left = $atNs - hrtime(true)) > 0) {
+            usleep(intdiv($left, 1000) + 1);
+        }
+
+        return $atNs > 0 ? $atNs : hrtime(true);
     }
 }

@@ -27,17 +27,14 @@ final class Serving
         while (($line = fgets($this->input)) !== false) {
             $command = json_decode($line, true, flags: JSON_THROW_ON_ERROR);
             $answer = match ($command['do']) {
-                'run' => $loop->run($peer->hit(...), PHP_INT_MAX, $command['seconds'], $command['think_us'] ?? 0, $command['each']),
-                'hits' => $loop->run($peer->hit(...), $command['count'], INF, 0, $command['each']),
-                'open' => $loop->run(
-                    static fn (string $key): bool => (new $job->peer($job))->hit($key),
-                    PHP_INT_MAX,
-                    $command['seconds'],
-                    0,
-                    $command['each'],
-                ),
+                'run', 'hits' => $loop->run($peer->hit(...), $command),
+                'open' => $loop->run(static fn (string $key): bool => (new $job->peer($job))->hit($key), $command),
                 'prune' => self::prune($peer),
-                'about' => ['version' => "{$peer->version()}, PHP " . PHP_VERSION, 'clock_ns' => Loop::clockNs()],
+                'about' => [
+                    'version' => "{$peer->version()}, PHP " . PHP_VERSION,
+                    'clock_ns' => Loop::clockNs(),
+                    'loop_ns' => $loop->idleNs($command['every'] ?? 0),
+                ],
             };
             fwrite($this->output, json_encode($answer + ['rss_bytes' => self::residentBytes()], JSON_THROW_ON_ERROR) . "\n");
         }

@@ -13,6 +13,7 @@ from job import Job
 #: Name of a peer: its module here.
 _MODULES = {
     "ratelite": "ratelite",
+    "ratelite-hit": "ratelite",
     "how-to": "how_to",
     "limits-memory": "limits",
     "limits-redis": "limits",

@@ -1,10 +1,15 @@
-"""ratelite by its Python binding."""
+"""ratelite by its Python binding, in either durability."""
 
 from __future__ import annotations
+
+import inspect
+from typing import Any
 
 from job import Job
 from peers import versions
 from ratelite import Limiter, version
+
+_OPTIONS = inspect.signature(Limiter).parameters
 
 
 def open_peer(job: Job) -> Ratelite:
@@ -13,13 +18,16 @@ def open_peer(job: Job) -> Ratelite:
 
 
 class Ratelite:
-    """The last rule of the policy is hit."""
+    """The last rule of the policy is hit; the only one need not be named."""
 
     def __init__(self, job: Job) -> None:
-        self._rule = f"rule{job.rules}"
+        self._rule = f"rule{job.rules}" if job.rules > 1 else None
         limits = f"{job.limit}/{job.window_ms}ms"
         policy = ";".join(f"rule{n}: {limits}" for n in range(1, job.rules + 1))
-        self._limiter = Limiter(job.store, policy)
+        options: dict[str, Any] = {"durability": "hit" if job.peer.endswith("-hit") else "interval"}
+        if job.table_slots and "table_slots" in _OPTIONS:
+            options["table_slots"] = job.table_slots
+        self._limiter = Limiter(job.store, policy, **options)
 
     def hit(self, key: str) -> bool:
         return self._limiter.hit(key, rule=self._rule).allowed
@@ -31,4 +39,6 @@ class Ratelite:
         self._limiter.close()
 
     def version(self) -> str:
-        return f"ratelite {version()}, {versions()}"
+        # The durability that is in force, which need not be the one asked for.
+        in_force = self._limiter.info()["durability"]
+        return f"ratelite {version()}, durability {in_force}, {versions()}"

@@ -8,7 +8,7 @@ use crate::tally::Tally;
 #[serde(untagged)]
 pub enum Answer {
     Work(Work),
-    About { version: String, clock_ns: f64 },
+    About { version: String, clock_ns: f64, loop_ns: f64 },
 }
 
 #[derive(Serialize)]
@@ -27,36 +27,44 @@ pub struct Work {
     removed: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hits_each: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    seconds_each: Vec<f64>,
 }
 
 impl Answer {
     /// Of one thread, or of several that hit at the same time.
     pub fn hits(first: Tally, others: Vec<Tally>) -> Self {
-        let hits_each = if others.is_empty() {
-            Vec::new()
-        } else {
-            std::iter::once(&first).chain(&others).map(|tally| tally.hits).collect()
-        };
-        Self::work(others.into_iter().fold(first, Tally::merge), hits_each, None)
+        let (mut hits_each, mut seconds_each) = (Vec::new(), Vec::new());
+        if !others.is_empty() {
+            for tally in std::iter::once(&first).chain(&others) {
+                hits_each.push(tally.hits);
+                seconds_each.push(tally.seconds());
+            }
+        }
+        let work = Work::of(others.into_iter().fold(first, Tally::merge));
+        Self::Work(Work { hits_each, seconds_each, ..work })
     }
 
     pub fn prune(tally: Tally, removed: u64) -> Self {
-        Self::work(tally, Vec::new(), Some(removed))
+        Self::Work(Work { removed: Some(removed), ..Work::of(tally) })
     }
+}
 
-    fn work(tally: Tally, hits_each: Vec<u64>, removed: Option<u64>) -> Self {
-        Self::Work(Work {
+impl Work {
+    fn of(tally: Tally) -> Self {
+        Self {
             hits: tally.hits,
             allowed: tally.allowed,
             errors: tally.errors,
-            seconds: (tally.end_ns - tally.begin_ns) as f64 / 1e9,
+            seconds: tally.seconds(),
             error: tally.error,
             rss_bytes: rss_bytes(),
             max_ns: tally.latency.as_ref().map(|latency| latency.max_ns),
             latency: tally.latency.map(|latency| latency.buckets()),
-            removed,
-            hits_each,
-        })
+            removed: None,
+            hits_each: Vec::new(),
+            seconds_each: Vec::new(),
+        }
     }
 }
 

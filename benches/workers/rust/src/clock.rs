@@ -1,6 +1,7 @@
 //! The clock of every time measured.
 
 use std::hint::black_box;
+use std::time::Duration;
 
 const READINGS: u32 = 1_000_000;
 
@@ -11,6 +12,13 @@ pub fn now_ns() -> u64 {
     // SAFETY: `time` is valid for writing. The call cannot fail: the clock exists on every Linux.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Waits for a moment, unless it has passed.
+pub fn wait_until(at_ns: u64) {
+    while let left @ 1.. = at_ns.saturating_sub(now_ns()) {
+        std::thread::sleep(Duration::from_nanos(left));
+    }
 }
 
 /// What one reading costs: the mean of a million.

@@ -1,8 +1,9 @@
 //! The loop: one for all peers.
 
+use std::hint::black_box;
 use std::time::Duration;
 
-use crate::clock::now_ns;
+use crate::clock::{now_ns, wait_until};
 use crate::job::Manner;
 use crate::latency::Latency;
 use crate::peer::Answered;
@@ -11,6 +12,8 @@ use crate::tally::Tally;
 /// Hits of up to this length are too short for a reading of the clock at each.
 const SHORT_NS: u64 = 10_000;
 const BATCH: u64 = 64;
+
+const IDLE_NS: u64 = 100_000_000;
 
 /// How long to hit: whichever is over first.
 #[derive(Clone, Copy)]
@@ -48,25 +51,52 @@ pub fn hit<K>(
     round: &mut Round<'_, K>,
     hit: impl FnMut(&K) -> Answered<bool>,
 ) -> Tally {
+    wait_until(manner.at_ns);
+    // Whoever gets a processor late has begun all the same, as between two hits.
+    let begin = if manner.at_ns == 0 { now_ns() } else { manner.at_ns };
+    let mut tally = Tally::new(begin);
+    // A copy: those of the threads are neighbours, which would fight for the line of the cache.
+    let mut own = Round { keys: round.keys, next: round.next };
     let think = Duration::from_micros(manner.think_us);
-    let mut tally =
-        if manner.each { each(span, think, round, hit) } else { whole(span, think, round, hit) };
+    if manner.every == 0 {
+        untimed(span, think, &mut own, hit, &mut tally);
+    } else {
+        timed(span, manner.every, think, &mut own, hit, &mut tally);
+    }
+    round.next = own.next;
     tally.end_ns = now_ns();
     tally
 }
 
-/// Times every hit by itself, failed ones too: somebody waited for them.
-fn each<K>(
+/// What the loop itself costs a hit.
+pub fn idle_ns<K>(keys: &[K], manner: Manner) -> f64 {
+    let span = Span { ns: IDLE_NS, count: u64::MAX };
+    let tally = hit(span, manner, &mut Round::new(keys, 0), |key| {
+        black_box(key);
+        Ok(black_box(true))
+    });
+    (tally.end_ns - tally.begin_ns) as f64 / tally.hits as f64
+}
+
+/// Times one hit of `every` by itself, failed ones too: somebody waited for them.
+fn timed<K>(
     span: Span,
+    every: u64,
     think: Duration,
     round: &mut Round<'_, K>,
     mut hit: impl FnMut(&K) -> Answered<bool>,
-) -> Tally {
+    tally: &mut Tally,
+) {
+    let end = tally.begin_ns.saturating_add(span.ns);
     let mut latency = Latency::new();
-    let begin = now_ns();
-    let end = begin.saturating_add(span.ns);
-    let mut tally = Tally::new(begin, None);
-    for _ in 0..span.count {
+    let mut left = span.count;
+    while left > 0 {
+        let between = every.min(left) - 1;
+        for _ in 0..between {
+            tally.count(hit(round.key()));
+            pause(think);
+        }
+        left -= between + 1;
         let key = round.key();
         let before = now_ns();
         let answer = hit(key);
@@ -79,20 +109,18 @@ fn each<K>(
         pause(think);
     }
     tally.latency = Some(latency);
-    tally
 }
 
 /// Times the whole only.
-fn whole<K>(
+fn untimed<K>(
     span: Span,
     think: Duration,
     round: &mut Round<'_, K>,
     mut hit: impl FnMut(&K) -> Answered<bool>,
-) -> Tally {
-    let begin = now_ns();
-    let end = begin.saturating_add(span.ns);
-    let mut tally = Tally::new(begin, None);
-    let (mut batch, mut until_reading, mut read) = (1, 1, begin);
+    tally: &mut Tally,
+) {
+    let end = tally.begin_ns.saturating_add(span.ns);
+    let (mut batch, mut until_reading, mut read) = (1, 1, tally.begin_ns);
     for _ in 0..span.count {
         tally.count(hit(round.key()));
         until_reading -= 1;
@@ -106,7 +134,6 @@ fn whole<K>(
         }
         pause(think);
     }
-    tally
 }
 
 #[inline]

@@ -14,6 +14,12 @@ pub struct Job {
     pub rules: usize,
     #[serde(default = "one")]
     pub threads: usize,
+    /// Of ratelite's table, 0 for its default.
+    #[serde(default)]
+    pub table_slots: i64,
+    /// Whether hits of ratelite remove expired rows.
+    #[serde(default = "yes")]
+    pub auto_prune: bool,
 }
 
 #[derive(Deserialize)]
@@ -35,17 +41,28 @@ pub enum Command {
         manner: Manner,
     },
     Prune,
-    About,
+    About {
+        #[serde(flatten)]
+        manner: Manner,
+    },
 }
 
 #[derive(Clone, Copy, Deserialize)]
 pub struct Manner {
     #[serde(default)]
     pub think_us: u64,
+    /// One hit of so many is timed by itself; 0: none.
     #[serde(default)]
-    pub each: bool,
+    pub every: u64,
+    /// When to begin, by the clock of every time measured; 0: now.
+    #[serde(default)]
+    pub at_ns: u64,
 }
 
 fn one() -> usize {
     1
+}
+
+fn yes() -> bool {
+    true
 }

@@ -10,13 +10,13 @@ pub trait Peer: Sized {
     type Key: Sync;
     type Session: Session<Self::Key>;
 
-    /// What it is, as people write it: `governor 0.10.4`.
-    fn version() -> String;
-
     fn open(job: &Job) -> Answered<Self>;
 
     /// Outside the loop: what a caller has in hand when it hits.
     fn key(text: &str) -> Answered<Self::Key>;
+
+    /// What it is, as people write it: `governor 0.10.4`.
+    fn version(&self) -> String;
 
     fn session(&self) -> Answered<Self::Session>;
 }

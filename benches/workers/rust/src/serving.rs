@@ -38,6 +38,8 @@ fn say(line: &str) -> Answered<()> {
 
 struct Worker<'j, P: Peer> {
     job: &'j Job,
+    keys: &'j [P::Key],
+    peer: P,
     threads: Vec<Thread<'j, P>>,
 }
 
@@ -61,7 +63,7 @@ impl<'j, P: Peer> Worker<'j, P> {
             let round = Round::new(keys, keys.len() * number / job.threads);
             threads.push(Thread { session, round });
         }
-        Ok(Self { job, threads })
+        Ok(Self { job, keys, peer, threads })
     }
 
     fn work(&mut self, command: &Command) -> Answer {
@@ -70,7 +72,11 @@ impl<'j, P: Peer> Worker<'j, P> {
             Command::Hits { count, manner } => self.hit(Span { ns: u64::MAX, count }, manner),
             Command::Open { seconds, manner } => self.open_hit_close(for_time(seconds), manner),
             Command::Prune => self.prune(),
-            Command::About => Answer::About { version: P::version(), clock_ns: clock::cost_ns() },
+            Command::About { manner } => Answer::About {
+                version: self.peer.version(),
+                clock_ns: clock::cost_ns(),
+                loop_ns: hitting::idle_ns(self.keys, manner),
+            },
         }
     }
 
@@ -95,7 +101,7 @@ impl<'j, P: Peer> Worker<'j, P> {
     }
 
     fn prune(&mut self) -> Answer {
-        let mut tally = Tally::new(clock::now_ns(), None);
+        let mut tally = Tally::new(clock::now_ns());
         let removed = self.threads[0].session.prune().unwrap_or_else(|error| {
             tally.fail(error);
             0
@@ -122,7 +128,7 @@ fn together<T: Send>(parts: &mut [T], work: impl Fn(&mut T) -> Tally + Sync) -> 
 }
 
 fn failed(error: String) -> Tally {
-    let mut tally = Tally::new(clock::now_ns(), None);
+    let mut tally = Tally::new(clock::now_ns());
     tally.fail(error);
     tally
 }

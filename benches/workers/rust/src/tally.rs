@@ -15,8 +15,20 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn new(begin_ns: u64, latency: Option<Latency>) -> Self {
-        Self { hits: 0, allowed: 0, errors: 0, error: None, begin_ns, end_ns: begin_ns, latency }
+    pub fn new(begin_ns: u64) -> Self {
+        Self {
+            hits: 0,
+            allowed: 0,
+            errors: 0,
+            error: None,
+            begin_ns,
+            end_ns: begin_ns,
+            latency: None,
+        }
+    }
+
+    pub fn seconds(&self) -> f64 {
+        (self.end_ns - self.begin_ns) as f64 / 1e9
     }
 
     #[inline]

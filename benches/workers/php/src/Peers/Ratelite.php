@@ -6,16 +6,24 @@ namespace RateLite\Bench\Peers;
 
 use RateLite\Bench\Job;
 use RateLite\Bench\Peer;
+use RateLite\Durability;
 use RateLite\Internal\Native;
 use RateLite\Limiter;
+use RateLite\Options;
 
 require_once __DIR__ . '/../../../../../bindings/php/autoload.php';
 
-final class Ratelite implements Peer
+/**
+ * Counted in the shared table, and in the file an interval later.
+ */
+class Ratelite implements Peer
 {
+    protected const DURABILITY = Durability::Interval;
+
     private readonly Limiter $limiter;
 
-    private readonly string $rule;
+    /** The policy's last rule; the only one need not be named. */
+    private readonly ?string $rule;
 
     public static function install(Job $job): void
     {
@@ -34,8 +42,9 @@ final class Ratelite implements Peer
         for ($number = 1; $number <= $job->rules; $number++) {
             $rules[] = "rule$number: $job->limit/{$job->windowMs}ms";
         }
-        $this->rule = "rule$job->rules";
-        $this->limiter = new Limiter($job->store, implode('; ', $rules));
+        $this->rule = $job->rules > 1 ? "rule$job->rules" : null;
+        $options = new Options(durability: static::DURABILITY, tableSlots: $job->tableSlots);
+        $this->limiter = new Limiter($job->store, implode('; ', $rules), $options);
     }
 
     public function hit(string $key): bool
@@ -48,8 +57,11 @@ final class Ratelite implements Peer
         return $this->limiter->prune();
     }
 
+    /** With the durability that is in force, which need not be the one asked for. */
     public function version(): string
     {
-        return "ratelite {$this->limiter->info()['version']}";
+        $info = $this->limiter->info();
+
+        return "ratelite {$info['version']}, durability {$info['durability']}";
     }
 }

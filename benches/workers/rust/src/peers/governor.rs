@@ -35,10 +35,6 @@ where
     type Key = String;
     type Session = Arc<Limiter<S, C>>;
 
-    fn version() -> String {
-        versions::of_crate("governor")
-    }
-
     fn open(job: &Job) -> Answered<Self> {
         let store = DashMapStateStore::with_hasher(S::default());
         Ok(Self(Arc::new(RateLimiter::new(quota(job)?, store, C::default()))))
@@ -46,6 +42,10 @@ where
 
     fn key(text: &str) -> Answered<String> {
         Ok(text.to_owned())
+    }
+
+    fn version(&self) -> String {
+        versions::of_crate("governor")
     }
 
     fn session(&self) -> Answered<Self::Session> {

@@ -46,10 +46,6 @@ impl Peer for HowTo {
     type Key = String;
     type Session = RateLimits;
 
-    fn version() -> String {
-        versions::of_sqlite()
-    }
-
     fn open(job: &Job) -> Answered<Self> {
         Ok(Self {
             store: job.store.clone(),
@@ -60,6 +56,10 @@ impl Peer for HowTo {
 
     fn key(text: &str) -> Answered<String> {
         Ok(text.to_owned())
+    }
+
+    fn version(&self) -> String {
+        versions::of_sqlite()
     }
 
     /// A connection for each thread: SQLite lets only one at a time use it.

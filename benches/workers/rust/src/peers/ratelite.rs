@@ -5,17 +5,24 @@ use std::fmt::Write;
 use std::ptr;
 use std::sync::Arc;
 
-use super::ratelite_abi::{Abi, Limiter, Outcome, RL_NOW, abi};
+use super::ratelite_abi::{
+    Abi, Limiter, Options, Outcome, RL_DURABLE_HIT, RL_DURABLE_INTERVAL, RL_NOW, RL_OFF, abi,
+};
 use crate::job::Job;
 use crate::peer::{Answered, Peer, Session};
 
-pub struct Ratelite(Arc<Open>);
+/// Counted in the shared table, and in the file an interval later: the default.
+pub type Interval = Ratelite<RL_DURABLE_INTERVAL>;
+/// In the file before it is answered.
+pub type Hit = Ratelite<RL_DURABLE_HIT>;
+
+pub struct Ratelite<const DURABILITY: i64>(Arc<Open>);
 
 pub struct Open {
     abi: &'static Abi,
     limiter: *mut Limiter,
-    /// The policy's last rule.
-    rule: CString,
+    /// The policy's last rule; the only one need not be named.
+    rule: Option<CString>,
 }
 
 // SAFETY: the header says that any thread may use a limiter, any number at once.
@@ -30,29 +37,39 @@ impl Drop for Open {
     }
 }
 
-impl Peer for Ratelite {
+impl<const DURABILITY: i64> Peer for Ratelite<DURABILITY> {
     type Key = String;
     type Session = Arc<Open>;
-
-    fn version() -> String {
-        abi().map_or_else(|error| error, Abi::version)
-    }
 
     fn open(job: &Job) -> Answered<Self> {
         let abi = abi()?;
         let store = terminated(job.store.clone())?;
         let policy = terminated(policy(job))?;
-        let rule = terminated(rule(job.rules))?;
+        let rule = (job.rules > 1).then(|| terminated(rule(job.rules))).transpose()?;
+        let options = Options {
+            struct_size: size_of::<Options>() as u64,
+            durability: DURABILITY,
+            table_slots: job.table_slots,
+            auto_prune: if job.auto_prune { 0 } else { RL_OFF },
+            ..Options::default()
+        };
         let mut limiter = ptr::null_mut();
-        // SAFETY: two NUL-terminated texts, no options, and a place for the limiter.
-        let code =
-            unsafe { (abi.open)(store.as_ptr(), policy.as_ptr(), ptr::null(), &mut limiter) };
+        // SAFETY: two NUL-terminated texts, options with their size, and a place for the limiter.
+        let code = unsafe { (abi.open)(store.as_ptr(), policy.as_ptr(), &options, &mut limiter) };
         abi.check(code)?;
         Ok(Self(Arc::new(Open { abi, limiter, rule })))
     }
 
     fn key(text: &str) -> Answered<String> {
         Ok(text.to_owned())
+    }
+
+    /// With the durability that is in force, which need not be the one asked for.
+    fn version(&self) -> String {
+        // SAFETY: the limiter is open as long as `self` lives.
+        let info = unsafe { self.0.abi.info(self.0.limiter) };
+        let in_force = info.as_ref().ok().and_then(|info| info["durability"].as_str());
+        format!("{}, durability {}", self.0.abi.version(), in_force.unwrap_or("?"))
     }
 
     fn session(&self) -> Answered<Arc<Open>> {
@@ -63,14 +80,15 @@ impl Peer for Ratelite {
 impl Session<String> for Arc<Open> {
     fn hitter(&mut self) -> Answered<impl FnMut(&String) -> Answered<bool>> {
         let open: &Open = self;
+        let rule = open.rule.as_ref().map_or(ptr::null(), |rule| rule.as_ptr());
         let mut outcome = Outcome::default();
         Ok(move |key: &String| {
-            // SAFETY: the limiter is open as long as `open` lives; rule, key and outcome are valid
-            // for the call.
+            // SAFETY: the limiter is open as long as `open` lives, which owns the rule too; key and
+            // outcome are valid for the call.
             let code = unsafe {
                 (open.abi.hit)(
                     open.limiter,
-                    open.rule.as_ptr(),
+                    rule,
                     key.as_ptr().cast(),
                     key.len(),
                     1,
@@ -103,7 +121,7 @@ fn policy(job: &Job) -> String {
 }
 
 fn rule(number: usize) -> String {
-    format!("rule-{number}")
+    format!("rule{number}")
 }
 
 fn terminated(text: String) -> Answered<CString> {

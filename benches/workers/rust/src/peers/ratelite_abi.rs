@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
 use std::sync::LazyLock;
 
 use libloading::Library;
@@ -10,10 +11,35 @@ use crate::peer::Answered;
 
 pub const RL_NOW: i64 = -1;
 pub const RL_OK: c_int = 0;
+pub const RL_OFF: i64 = 2;
+pub const RL_DURABLE_HIT: i64 = 1;
+pub const RL_DURABLE_INTERVAL: i64 = 2;
 const RL_ABI_VERSION: c_int = 1;
+
+/// Room for what rl_info says.
+const INFO_BYTES: usize = 16_384;
 
 /// `rl_limiter`.
 pub type Limiter = c_void;
+
+/// `rl_options`. What is 0 is the default.
+#[repr(C)]
+#[derive(Default)]
+pub struct Options {
+    pub struct_size: u64,
+    pub busy_timeout_ms: i64,
+    pub durability: i64,
+    pub flush_interval_ms: i64,
+    pub auto_prune: i64,
+    pub keep_open: i64,
+    pub audit: i64,
+    pub recover_corrupt: i64,
+    pub audit_retention_s: i64,
+    pub file_mode: i64,
+    pub table_slots: i64,
+    pub key_secret: Option<NonNull<c_char>>,
+    pub key_secret_len: u64,
+}
 
 /// `rl_result`.
 #[repr(C)]
@@ -34,7 +60,7 @@ pub struct Outcome {
 }
 
 type Open =
-    unsafe extern "C" fn(*const c_char, *const c_char, *const c_void, *mut *mut Limiter) -> c_int;
+    unsafe extern "C" fn(*const c_char, *const c_char, *const Options, *mut *mut Limiter) -> c_int;
 type Hit = unsafe extern "C" fn(
     *mut Limiter,
     *const c_char,
@@ -45,6 +71,7 @@ type Hit = unsafe extern "C" fn(
     *mut Outcome,
 ) -> c_int;
 type Prune = unsafe extern "C" fn(*mut Limiter, i64, *mut i64) -> c_int;
+type Info = unsafe extern "C" fn(*mut Limiter, *mut c_char, usize) -> c_int;
 type Close = unsafe extern "C" fn(*mut Limiter);
 type Text = unsafe extern "C" fn() -> *const c_char;
 type AbiVersion = unsafe extern "C" fn() -> c_int;
@@ -54,6 +81,7 @@ pub struct Abi {
     pub hit: Hit,
     pub prune: Prune,
     pub close: Close,
+    info: Info,
     last_error: Text,
     version: Text,
 }
@@ -87,6 +115,7 @@ fn load(path: &str) -> Answered<Abi> {
             hit: symbol(&library, c"rl_hit")?,
             prune: symbol(&library, c"rl_prune")?,
             close: symbol(&library, c"rl_close")?,
+            info: symbol(&library, c"rl_info")?,
             last_error: symbol(&library, c"rl_last_error")?,
             version: symbol(&library, c"rl_version")?,
         })
@@ -112,6 +141,18 @@ impl Abi {
         // SAFETY: the text is NUL-terminated and constant.
         let text = unsafe { CStr::from_ptr((self.version)()) };
         format!("ratelite {}", text.to_string_lossy())
+    }
+
+    /// # Safety
+    ///
+    /// The limiter is open.
+    pub unsafe fn info(&self, limiter: *mut Limiter) -> Answered<serde_json::Value> {
+        let mut text = vec![0_u8; INFO_BYTES];
+        // SAFETY: the limiter by the caller's promise; `text` has the size that is said.
+        let length = unsafe { (self.info)(limiter, text.as_mut_ptr().cast(), text.len()) };
+        let length = usize::try_from(length).map_err(|_| self.error(length))?;
+        let text = text.get(..length).ok_or("rl_info says more than expected")?;
+        serde_json::from_slice(text).map_err(|error| error.to_string())
     }
 
     #[cold]
