@@ -15,7 +15,7 @@ enum OnError
     /** Throw the RateLiteException. */
     case Raise;
 
-    /** Let the request pass, uncounted: for when a page that answers matters more than its limit. */
+    /** Let the request pass, and nothing is spent: for when a page that answers matters more than its limit. */
     case Allow;
 
     /** Refuse the request: for when what the limit guards matters more, such as a login. */

@@ -18,21 +18,24 @@ final class Options
      * @param int|null    $busyTimeoutMs         The longest that a call waits for others, in milliseconds, 1 to
      *                                           60000; -1: do not wait. Default 1000. A call that gives up is
      *                                           RateLiteException::EBUSY.
-     * @param Durability  $durability            When a hit is in the file.
+     * @param Durability  $durability            When a hit is in the file: by default at most an interval after it
+     *                                           was answered.
      * @param int|null    $flushIntervalMs       The interval of Durability::Interval in milliseconds, 1 to 60000.
-     *                                           Default 100.
+     *                                           Default 100. Of several limiters on a store the shortest counts.
      * @param bool|null   $autoPrune             Default true: hits remove a few expired rows by themselves, so a
      *                                           store needs no cron job. False: only prune() removes rows.
      * @param bool|null   $keepOpen              Default true: the process keeps the file open after the last close(),
      *                                           so that the next request opens it in microseconds.
-     * @param bool|null   $audit                 True: each allowed hit is also a row of the table api_calls.
-     *                                           Default false.
+     * @param bool|null   $audit                 True: each allowed hit is also a row of the table api_calls, and in
+     *                                           the file before it is answered. Default false.
      * @param int|null    $auditRetentionSeconds How long rows of api_calls are kept, 1 to 315360000. Default 30 days
      *                                           where audit is on.
      * @param bool|null   $recoverCorrupt        True: a damaged store is moved aside and begun anew. Default false:
      *                                           it is RateLiteException::ECORRUPT.
      * @param int|null    $fileMode              Permission bits of a file that is created, such as 0660. Default 0600.
-     * @param int|null    $tableSlots            Slots of the shared table. Default: the library's.
+     * @param int|null    $tableSlots            How many windows of keys the table holds that the processes on a
+     *                                           store share, 1 to 2^32. Default 262144, in 33 MiB of disk. Who creates
+     *                                           the store decides; another number later is refused.
      * @param string|null $keySecret             With it, keys are stored as a keyed hash only. Any bytes. The same
      *                                           for everyone who uses the store.
      */

@@ -94,6 +94,27 @@ final class LifetimeTest extends TestCase
         return (int) explode(' ', file_get_contents('/proc/self/statm'))[1] * 4;
     }
 
+    public function test_a_signal_handler_that_hits_does_not_change_the_answer_it_interrupts(): void
+    {
+        $limiter = new Limiter($this->store(), 'a: 9007199254740991/366d');
+        $handled = 0;
+        pcntl_async_signals(true);
+        pcntl_signal(SIGUSR1, function () use ($limiter, &$handled): void {
+            self::assertSame(++$handled, $limiter->hit('handler', nowMs: self::NOW)->count);
+        });
+        $sender = proc_open(['sh', '-c', 'while sleep 0.001; do kill -USR1 "$1" || exit; done', 'sh', (string) getmypid()], [], $pipes);
+        try {
+            for ($count = 1; $handled < 100; $count++) {
+                self::assertSame($count, $limiter->hit('k', nowMs: self::NOW)->count);
+            }
+        } finally {
+            proc_terminate($sender);
+            proc_close($sender);
+            pcntl_signal(SIGUSR1, SIG_DFL);
+            pcntl_async_signals(false);
+        }
+    }
+
     public function test_parent_and_children_of_a_fork_count_together_exactly(): void
     {
         $limiter = new Limiter($this->store(), 'a: 100/366d');

@@ -11,6 +11,7 @@ use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestFactoryInterface;
 use Psr\Http\Message\ServerRequestInterface;
 use Psr\Http\Server\RequestHandlerInterface;
+use RateLite\Durability;
 use RateLite\HeaderStyle;
 use RateLite\InvalidArgumentException;
 use RateLite\Limiter;
@@ -36,7 +37,10 @@ final class Psr15MiddlewareTest extends TestCase implements RequestHandlerInterf
 
     private function limiter(string $policy = 'api: 2/366d', OnError $onError = OnError::Raise): Limiter
     {
-        return new Limiter($this->store(), $policy, new Options(busyTimeoutMs: -1), $onError, static fn () => null);
+        // Hits at an interval do not wait for the file, so none of them fails.
+        $options = new Options(busyTimeoutMs: -1, durability: Durability::Hit);
+
+        return new Limiter($this->store(), $policy, $options, $onError, static fn () => null);
     }
 
     private static function request(string $method = 'GET', string $target = '/ping', string $peer = '192.0.2.1'): ServerRequestInterface

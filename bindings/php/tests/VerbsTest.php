@@ -173,6 +173,7 @@ final class VerbsTest extends TestCase
         $info = $limiter->info();
         self::assertSame(realpath($this->store()), realpath($info['store']));
         self::assertSame(250, $info['busy_timeout_ms']);
+        self::assertSame('hit', $info['durability']);
         self::assertFalse($info['auto_prune']);
         self::assertTrue($info['audit']);
         self::assertTrue($info['keys_hashed']);
@@ -192,14 +193,59 @@ final class VerbsTest extends TestCase
     public function test_a_secret_is_part_of_the_key_and_must_be_the_same_for_all(): void
     {
         $secret = random_bytes(32);
-        $limiter = new Limiter($this->store(), 'api: 2/min', new Options(keySecret: $secret));
+        $limiter = new Limiter($this->store(), 'api: 2/min', new Options(tableSlots: 160, keySecret: $secret));
         $limiter->hit('alice@example.org', nowMs: self::NOW);
         $again = new Limiter($this->store(), 'api: 2/min', new Options(keySecret: $secret));
         self::assertSame(1, $again->status('alice@example.org', nowMs: self::NOW)->count);
-        self::assertStringNotContainsString('alice', file_get_contents($this->store()) . file_get_contents("{$this->store()}-wal"));
+        $limiter->prune(0);
+        self::assertSame(1, $this->attemptsInTheFile());
+        self::assertStringNotContainsString('alice', file_get_contents($this->store()) . file_get_contents("{$this->store()}-wal") . self::table($this->store()));
         $refusal = self::thrown(fn () => new Limiter($this->store(), 'api: 2/min', new Options(keySecret: 'another')));
         self::assertSame(RateLiteException::EINVAL, $refusal->getCode());
         self::assertStringNotContainsString($secret, print_r(new Options(keySecret: $secret), true));
+    }
+
+    /** The bytes of the shared table, where there is one. */
+    private static function table(string $store): string
+    {
+        return is_file("$store-table") ? (string) file_get_contents("$store-table") : '';
+    }
+
+    /** Units asked for, as another program reads them. */
+    private function attemptsInTheFile(): int
+    {
+        return (int) (new \PDO("sqlite:{$this->store()}"))->query('SELECT total(attempts) FROM rate_limit_status')->fetchColumn();
+    }
+
+    public function test_a_hit_is_in_the_file_before_it_is_answered(): void
+    {
+        $limiter = new Limiter($this->store(), 'api: 3/366d', new Options(durability: Durability::Hit));
+        foreach ([1, 2, 3, 4] as $hits) {
+            $limiter->hit('alice');
+            self::assertSame($hits, $this->attemptsInTheFile());
+        }
+    }
+
+    public function test_pruning_at_time_0_writes_out_what_was_counted(): void
+    {
+        $limiter = new Limiter($this->store(), 'api: 9/366d', new Options(durability: Durability::Interval, flushIntervalMs: 60_000));
+        $limiter->hit('alice', cost: 2);
+        $limiter->hit('alice');
+        self::assertSame(0, $limiter->prune(0));
+        self::assertSame(3, $this->attemptsInTheFile());
+        self::assertSame(6, $limiter->status('alice')->remaining);
+    }
+
+    public function test_who_creates_the_store_decides_how_large_its_table_is(): void
+    {
+        $table = (new Limiter($this->store(), 'api: 3/min', new Options(tableSlots: 160)))->info()['table'];
+        if ($table === null) {
+            self::markTestSkipped('the filesystem cannot carry a table');
+        }
+        self::assertSame(160, $table['slots']);
+        $refusal = self::thrown(fn () => new Limiter($this->store(), 'api: 3/min', new Options(tableSlots: 320)));
+        self::assertSame(RateLiteException::EINVAL, $refusal->getCode());
+        self::assertStringContainsString('table_slots 160, not 320', $refusal->getMessage());
     }
 
     public function test_limiters_of_one_rule_and_store_share_a_counter(): void

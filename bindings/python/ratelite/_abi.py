@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import sys
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any, Final
 
@@ -39,7 +40,8 @@ HEADERS_IETF: Final = 2
 
 #: `rl_result`: the eleven fields of `RESULT_FIELDS`, then five reserved ones.
 RESULT: Final = struct.Struct("=16q")
-RESULT_USED: Final = struct.Struct("=11q")
+#: The eleven, with `allowed`, which is 0 or 1, as the bool of its lowest byte.
+RESULT_USED: Final = struct.Struct("=?7x10q" if sys.byteorder == "little" else "=7x?10q")
 RESULT_FIELDS: Final = (
     "allowed",
     "limit",

@@ -16,6 +16,8 @@ Time = Union[datetime, float, int]
 
 INT64_MAX = 2**63 - 1
 
+#: Seconds that fit into int64 as milliseconds, whatever C says of them.
+_FAR = INT64_MAX // 1000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -63,6 +65,8 @@ def milliseconds(now: Time) -> int:
 
     A float counts as its shortest decimal text, so that `1700000000.123` is 123 ms past.
     """
+    if type(now) is int and -_FAR < now < _FAR:
+        return now * 1000
     if isinstance(now, datetime):
         if now.utcoffset() is None:
             raise InvalidArgumentError(

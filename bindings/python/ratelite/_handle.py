@@ -12,7 +12,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
-from . import _abi
+from . import _abi, _prepared
 
 if TYPE_CHECKING:
     from ._native import Native
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 class Handle:
     """One `rl_limiter *`, closed when nobody refers to this object any more."""
 
-    __slots__ = ("__weakref__", "pointer")
+    __slots__ = ("__weakref__", "pointer", "prepared")
 
     def __init__(self, library: ctypes.CDLL, pointer: int) -> None:
         self.pointer = pointer
+        self.prepared = _prepared.pointer(pointer)
         finalizer = weakref.finalize(self, library.rl_close, pointer)
         # At exit a daemon thread may still be inside a call: see close_all() instead.
         finalizer.atexit = False  # type: ignore[misc,unused-ignore]  # of old typesheds
@@ -33,16 +34,22 @@ class Handle:
 class Slot:
     """Room for one `rl_result`."""
 
-    __slots__ = ("address", "buffer")
+    __slots__ = ("buffer", "prepared")
 
     def __init__(self) -> None:
         self.buffer = ctypes.create_string_buffer(_abi.RESULT.size)
-        self.address = ctypes.addressof(self.buffer)
+        self.prepared = ctypes.byref(self.buffer)
 
+
+unpack = _abi.RESULT_USED.unpack_from
 
 #: Slots that no call uses. A call takes one and gives it back, so that neither threads nor a
 #: signal handler that hits between two lines can meet in one.
 free_slots: list[Slot] = []
+
+# Bound once: a method of what a module imports is looked up, and bound, at each call.
+take_slot = free_slots.pop
+give_slot = free_slots.append
 
 open_limiters: weakref.WeakSet[Native] = weakref.WeakSet()
 

@@ -6,13 +6,13 @@ import ctypes
 import logging
 import os
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Callable, NoReturn, Optional, TypeVar, Union
 
-from . import _abi, _arguments, _calls, errors
+from . import _abi, _arguments, _calls, _prepared, errors
 from ._arguments import Key, Time
-from ._handle import Handle, Slot, free_slots, open_limiters
+from ._handle import Handle, Slot, give_slot, open_limiters, take_slot, unpack
 from .errors import ClosedError, StoreError
-from .result import Result, unanswered
+from .result import RULE, Result, new_tuple, unanswered
 
 if TYPE_CHECKING:
     from .limiter import Limiter
@@ -21,13 +21,7 @@ _log = logging.getLogger("ratelite")
 
 _Self = TypeVar("_Self", bound="Native")
 
-_CLOSED = "this limiter was closed"
-
-_unpack = _abi.RESULT_USED.unpack_from
-_new = tuple.__new__
-_NO_COST: Any = object()
-_RULE = _abi.RESULT_FIELDS.index("rule")
-_INT64_MAX = _arguments.INT64_MAX
+CLOSED = "this limiter was closed"
 
 
 class Native:
@@ -47,6 +41,10 @@ class Native:
         self._on_error = on_error
         self._options = options
         self._library = library
+        # Each item of a CDLL is a new function, without the prototype that the attribute has.
+        self._rl_hit = library["rl_hit"]
+        self._rl_status = library["rl_status"]
+        self._rl_refund = library["rl_refund"]
         self._siblings: dict[str, Limiter] = {}
         self._rules: tuple[str, ...] = ()
         pointer = ctypes.c_void_p()
@@ -60,8 +58,11 @@ class Native:
             raise self._error(code)
         self._handle = Handle(library, pointer.value)
         self._rules = tuple(self._rule_names(pointer.value))
-        # A dict and not an encoder: str.encode() at each hit costs more than a look-up.
-        self._rule_bytes = {name: name.encode() for name in self._rules}
+        #: Rules as C gets them. None is the sole rule, or C's to refuse.
+        self._names: dict[Optional[str], Optional[bytes]] = {None: None}
+        self._names.update((name, name.encode()) for name in self._rules)
+        #: What follows the numbers in a Result of each rule: its name, and no error.
+        self._endings = tuple((name, None) for name in self._rules)
         path = os.fsdecode(store)
         #: Equal for limiters that share their counters.
         self.place: object = object() if path == ":memory:" else os.path.realpath(path)
@@ -123,30 +124,25 @@ class Native:
         key: Key,
         rule: Optional[str],
         now: Optional[Time],
-        cost: int = _NO_COST,
+        *cost: int,
     ) -> Result:
-        # The fast path, a little longer for it: no call that a comparison can save.
-        handle = self._handle
-        if handle is None:
-            raise ClosedError(_CLOSED)
-        data = key if type(key) is bytes else _arguments.key_bytes(key)
-        name = None if rule is None else self._rule_bytes.get(rule) or self._rule(rule)
-        time_ms = _abi.NOW if now is None else _arguments.milliseconds(now)
+        """Limiter.hit() writes it out for itself: a change here is one there."""
+        handle = self._open_handle()
+        data = _arguments.key_bytes(key)
+        size = _prepared.size_of(data)
+        name = self._names[rule] if rule in self._names else self._rule(rule)
+        time_ms = _prepared.time(now)
+        units = map(_prepared.units, cost)
         try:
-            slot = free_slots.pop()
+            slot = take_slot()
         except IndexError:
             slot = Slot()
-        if cost is _NO_COST:
-            code = function(handle.pointer, name, data, len(data), time_ms, slot.address)
-        else:
-            if type(cost) is not int or not -_INT64_MAX <= cost <= _INT64_MAX:
-                cost = _arguments.integer(cost, "cost")
-            code = function(handle.pointer, name, data, len(data), cost, time_ms, slot.address)
+        code = function(handle.prepared, name, data, size, *units, time_ms, slot.prepared)
         if code != _abi.OK:
             return self._failed(code, rule)
-        numbers = _unpack(slot.buffer)
-        free_slots.append(slot)
-        return _new(Result, (numbers[0] == 1, *numbers[1:], self._rules[numbers[_RULE]], None))
+        fields = unpack(slot.buffer)
+        give_slot(slot)
+        return new_tuple(Result, fields + self._endings[fields[RULE]])
 
     def _failed(self, code: int, rule: Optional[str]) -> Result:
         error = self._error(code)
@@ -159,7 +155,7 @@ class Native:
     def _open_handle(self) -> Handle:
         handle = self._handle
         if handle is None:
-            raise ClosedError(_CLOSED)
+            raise ClosedError(CLOSED)
         return handle
 
     def _rule(self, rule: Optional[str]) -> Optional[bytes]:

@@ -23,6 +23,7 @@ def options(
     recover_corrupt: Optional[bool],
     audit_retention_s: Optional[int],
     file_mode: Optional[int],
+    table_slots: Optional[int],
     key_secret: Optional[bytes],
 ) -> _abi.Options:
     """The structure for rl_open(). None leaves an option at its default."""
@@ -41,6 +42,7 @@ def options(
         recover_corrupt=_switch(recover_corrupt, "recover_corrupt"),
         audit_retention_s=_number(audit_retention_s, "audit_retention_s"),
         file_mode=_number(file_mode, "file_mode"),
+        table_slots=_number(table_slots, "table_slots"),
         key_secret=key_secret,
         key_secret_len=0 if key_secret is None else len(key_secret),
     )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class RateliteError(Exception):
-    """A call failed; nothing was counted.
+    """A call failed; nothing was spent, though the attempt may stay counted.
 
     `code` is the number of the C ABI (`RL_EBUSY` is -4), 0 if no C function was asked. `message`
     is one line: what failed, on what, what to do. It never holds a key or a secret.

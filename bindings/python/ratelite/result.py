@@ -8,6 +8,12 @@ from typing import NamedTuple, Optional
 from . import _abi
 from .errors import StoreError
 
+#: Where the rule's index stands among the numbers.
+RULE = _abi.RESULT_FIELDS.index("rule")
+
+#: `new_tuple(Result, fields)`: Result() itself takes three times as long.
+new_tuple = tuple.__new__
+
 
 class Result(NamedTuple):
     """What the deciding limit of a rule says. Immutable; true when allowed.

@@ -41,6 +41,13 @@ def test_a_key_is_text_or_bytes(limiter: Limiter, key: Any) -> None:
         limiter.hit(key, rule="a")
 
 
+@pytest.mark.parametrize("length", [1, 72, 73, 255, 256, 257, 100_000])
+def test_a_key_may_be_long(limiter: Limiter, length: int) -> None:
+    for key in ("x" * length, "é" * length, b"y" * length):
+        assert limiter.hit(key, rule="a", now=NOW).count == 1
+        assert limiter.hit(key, rule="a", now=NOW).count == 2
+
+
 def test_an_empty_key_is_refused(limiter: Limiter) -> None:
     with pytest.raises(InvalidArgumentError):
         limiter.hit("", rule="a")
@@ -164,6 +171,10 @@ def test_a_time_is_a_number_or_a_datetime(limiter: Limiter, now: Any) -> None:
         ({"busy_timeout_ms": 2**64 + 5}, InvalidArgumentError),
         ({"busy_timeout_ms": -2}, InvalidArgumentError),
         ({"busy_timeout_ms": True}, TypeError),
+        ({"flush_interval_ms": 60_001}, InvalidArgumentError),
+        ({"table_slots": 0}, InvalidArgumentError),
+        ({"table_slots": 2**32 + 1}, InvalidArgumentError),
+        ({"table_slots": 16.0}, TypeError),
         ({"auto_prune": 1}, TypeError),
         ({"file_mode": 0o644 << 12}, InvalidArgumentError),
         ({"key_secret": "text"}, TypeError),
@@ -183,12 +194,14 @@ def test_options_are_in_force(tmp_path: Any) -> None:
         "3/min",
         busy_timeout_ms=250,
         durability="hit",
+        flush_interval_ms=50,
         auto_prune=False,
         keep_open=False,
         audit=True,
         audit_retention_s=60,
         recover_corrupt=True,
         file_mode=0o640,
+        table_slots=160,
         key_secret=b"0123456789abcdef0123456789abcdef",
     ) as limiter:
         limiter.hit("k")
@@ -199,7 +212,7 @@ def test_options_are_in_force(tmp_path: Any) -> None:
         assert info["audit"] is True
         assert info["keys_hashed"] is True
         assert store.stat().st_mode & 0o777 == 0o640
-    assert [path.name for path in tmp_path.iterdir()] == ["limits.db"]
+    assert {path.name for path in tmp_path.iterdir()} <= {"limits.db", "limits.db-table"}
 
 
 def test_an_option_left_out_is_the_default() -> None:

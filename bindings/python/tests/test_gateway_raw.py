@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from helpers import LONG, run_python
 from served import Server, gateway
 
 from ratelite import Limiter
+from ratelite.client import ClientKey
+from ratelite.gateway.gateway import Gateway
+from ratelite.gateway.server import Server as ThreadedServer
 
 POLICY = f"login: POST /login 100/{LONG}; api: * 100/{LONG}"
 
@@ -146,11 +150,16 @@ def test_a_client_that_leaves_early_harms_no_one(server: Server, counts: Limiter
 
 
 def test_a_store_that_fails_lets_nothing_pass(store: Path) -> None:
-    with gateway(store, POLICY) as server:
-        holder = sqlite3.connect(store)
-        holder.execute("BEGIN IMMEDIATE")
-        answer = server.ask("GET", "/")
-        holder.close()
+    # Hits at an interval, which are the command line's, do not wait for the file.
+    with Limiter(store, POLICY, durability="hit", busy_timeout_ms=-1) as limiter:
+        strict = Gateway(limiter, ClientKey(limiter, []), None, None, admin=False)
+        with ThreadedServer("127.0.0.1", 0, strict) as listening:
+            threading.Thread(target=listening.serve_forever).start()
+            holder = sqlite3.connect(store)
+            holder.execute("BEGIN IMMEDIATE")
+            answer = Server("127.0.0.1", listening.server_address[1]).ask("GET", "/")
+            holder.close()
+            listening.shutdown()
     assert answer.status == 503
     assert json.loads(answer.body)["title"] == "Service Unavailable"
 

@@ -12,11 +12,14 @@ import pytest
 
 from ratelite import InvalidArgumentError, Limiter, RateLimitExceeded, StoreBusyError
 
+POLICY = "login: 3/min"
+
 
 @pytest.fixture
 def busy(store: Path) -> Iterator[Path]:
     """A store in which another holds a write transaction."""
-    Limiter(store, "3/min").close()
+    # A rule that is new to the store is written when a limiter opens.
+    Limiter(store, POLICY).close()
     connection = sqlite3.connect(store)
     connection.execute("BEGIN IMMEDIATE")
     yield store
@@ -24,7 +27,8 @@ def busy(store: Path) -> Iterator[Path]:
 
 
 def limiter_of(store: Path, on_error: str) -> Limiter:
-    return Limiter(store, "login: 3/min", on_error=on_error, busy_timeout_ms=-1)
+    # Hits at an interval do not wait for the file.
+    return Limiter(store, POLICY, on_error=on_error, busy_timeout_ms=-1, durability="hit")
 
 
 def test_a_failure_is_raised_with_its_code(busy: Path) -> None:
@@ -32,6 +36,7 @@ def test_a_failure_is_raised_with_its_code(busy: Path) -> None:
     with pytest.raises(StoreBusyError) as caught:
         limiter.hit("alice")
     assert caught.value.code == -4
+    assert limiter.status("alice").remaining == 3
 
 
 def test_allow_lets_pass_and_says_why(busy: Path, caplog: pytest.LogCaptureFixture) -> None:

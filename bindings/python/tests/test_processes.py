@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import signal
 import threading
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
@@ -117,6 +118,26 @@ def test_threads_never_get_each_others_answers(store: Path) -> None:
             assert found == list(range(1, 51))
 
 
+def test_a_signal_handler_that_hits_does_not_change_the_answer_it_interrupts(store: Path) -> None:
+    with Limiter(store, f"9007199254740991/{LONG}") as limiter:
+        handled: list[int] = []
+
+        def handler(*_: Any) -> None:
+            handled.append(limiter.hit("handler", now=NOW).count)
+
+        before = signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        hits = 0
+        try:
+            while len(handled) < 100:
+                hits += 1
+                assert limiter.hit("alice", now=NOW).count == hits
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert sorted(handled) == list(range(1, len(handled) + 1))
+
+
 def test_a_thousand_tasks_grant_exactly_the_limit(store: Path) -> None:
     async def thousand(limiter: Limiter) -> list[Any]:
         return await asyncio.gather(*(limiter.hit_async("alice", now=NOW) for _ in range(1000)))
@@ -147,5 +168,5 @@ def test_a_waiting_hit_does_not_block_the_event_loop(store: Path, decorated: boo
         holder.close()
         assert await waiting
 
-    with Limiter(store, POLICY, busy_timeout_ms=30_000) as limiter:
+    with Limiter(store, POLICY, busy_timeout_ms=30_000, durability="hit") as limiter:
         asyncio.run(scene(limiter))

@@ -214,7 +214,8 @@ def test_a_store_that_fails_is_raised_or_503_or_passed(store: Path) -> None:
     holder.execute("BEGIN IMMEDIATE")
     limited = {
         on_error: RateLimitMiddleware(
-            application, Limiter(store, POLICY, on_error=on_error, busy_timeout_ms=-1)
+            application,
+            Limiter(store, POLICY, on_error=on_error, busy_timeout_ms=-1, durability="hit"),
         )
         for on_error in ("raise", "deny", "allow")
     }

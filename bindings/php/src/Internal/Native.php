@@ -32,14 +32,6 @@ final class Native
 
     private readonly CType $handleType;
 
-    /**
-     * That no call uses. A call takes one and gives it back: a signal handler may run another call
-     * before this one's answer is read.
-     *
-     * @var list<CData>
-     */
-    private array $freeResults = [];
-
     private function __construct(public readonly FFI $ffi)
     {
         // Arrays, since an array decays to the pointer that C wants.
@@ -103,56 +95,18 @@ final class Native
         return FFI::string($buffer, $length);
     }
 
-    /** Room for one answer; answer() takes it back. */
-    public function takeResult(): CData
+    public function room(): Room
     {
-        return array_pop($this->freeResults) ?? $this->ffi->new($this->resultType);
-    }
-
-    /** What a function answered with this code, which filled `$result`. */
-    public function answer(int $code, CData $result): Result
-    {
-        if ($code < 0) {
-            $this->freeResults[] = $result;
-            $this->expect($code);
-        }
-        $c = $result[0];
-        $answer = new Result(
-            $c->allowed === 1,
-            $c->limit,
-            $c->count,
-            $c->remaining,
-            $c->reset_at,
-            $c->retry_after,
-            $c->window_start_ms,
-            $c->window_ms,
-            $c->now_ms,
-            $c->rule,
-            $c->limit_index,
-        );
-        $this->freeResults[] = $result;
-
-        return $answer;
+        return new Room($this->ffi->new($this->resultType));
     }
 
     /** An `rl_result *` for the functions that take one. */
     public function struct(Result $result): CData
     {
-        $struct = $this->ffi->new($this->resultType);
-        $c = $struct[0];
-        $c->allowed = (int) $result->allowed;
-        $c->limit = $result->limit;
-        $c->count = $result->count;
-        $c->remaining = $result->remaining;
-        $c->reset_at = $result->resetAt;
-        $c->retry_after = $result->retryAfter;
-        $c->window_start_ms = $result->windowStartMs;
-        $c->window_ms = $result->windowMs;
-        $c->now_ms = $result->nowMs;
-        $c->rule = $result->rule;
-        $c->limit_index = $result->limitIndex;
+        $room = $this->room();
+        $room->write($result);
 
-        return $struct;
+        return $room->array;
     }
 
     /**
