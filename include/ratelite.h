@@ -106,7 +106,8 @@
  *    flush_interval_ms (100) as long as anybody hits. Who reads the file by other means is at most
  *    that much behind. A power cut takes at most the last interval; a crash of processes takes
  *    nothing. When traffic stops, the last interval waits in the table for the next hit, rl_prune(),
- *    rl_open(), or the rl_close() of a process's last limiter that lived longer than an interval.
+ *    rl_open(), or the rl_close() of a process's last limiter (the first time, and later once an
+ *    interval, since a host may open and close the store for each request).
  *    rl_prune(limiter, 0, &removed) writes everything out and removes nothing.
  *  - RL_DURABLE_HIT, and limiters with `audit`: a hit is in the file before it is answered, 10 to 20
  *    microseconds. Both kinds may be used on one store at once.

@@ -38,9 +38,15 @@ fn refusal(store: &Path) -> Error {
 /// The store as somebody with the sqlite3 shell sees it, once everything is written.
 fn sql(store: &Path, statement: &str) -> String {
     if mode() != Mode::Hit {
-        support::write_out(store);
+        write_out(store);
     }
     shell(store, statement)
+}
+
+/// As [`support::write_out`], and removes nothing by itself either.
+fn write_out(store: &Path) {
+    let limiter = try_open(store, "write-out: 1/s", |options| options.auto_prune = false);
+    assert_eq!(limiter.unwrap().prune(Some(0)).unwrap(), 0);
 }
 
 /// The file as it stands.
@@ -252,7 +258,7 @@ fn reset_forgets_one_key_in_one_rule_or_in_all_of_this_policy() {
             other.hit(None, key, 1, Some(NOW)).unwrap();
         }
         if is_written_before {
-            support::write_out(&store);
+            write_out(&store);
         }
         assert_eq!(limiter.reset(Some("b"), b"alice").unwrap(), 1);
         assert_eq!(limiter.reset(None, b"alice").unwrap(), 2);
@@ -619,7 +625,7 @@ fn the_log_of_a_database_that_was_deleted_alone_is_not_replayed_into_a_new_one()
         limiter.hit(None, &[key], 1, Some(NOW)).unwrap();
     }
     if mode() != Mode::Hit {
-        support::write_out(&store);
+        write_out(&store);
     }
     // What a crash leaves, without its database.
     std::fs::copy(&store, copies.path().join("whole.db")).unwrap();

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use super::failure::Failure;
 use super::first_open::{self, Standing};
@@ -23,6 +23,7 @@ use crate::os::fork;
 use crate::os::mutex::{Mutex, OwnedGuard};
 use crate::os::stat::{self, FileId};
 use crate::os::vfs;
+use crate::window::Time;
 
 pub(super) struct SharedConnection {
     place: Place,
@@ -32,6 +33,8 @@ pub(super) struct SharedConnection {
     open_on: Arc<Mutex<Option<OpenOn>>>,
     /// How many limiters use it; changed under the registry's lock.
     handles: AtomicUsize,
+    /// When the last limiter of the process wrote out what was counted, in wall-clock milliseconds.
+    written_at_close_ms: AtomicI64,
     /// Whether the next use is to see if the file was replaced, however short ago the last look.
     look_at_once: AtomicBool,
 }
@@ -143,6 +146,7 @@ impl SharedConnection {
             state: Arc::new(Mutex::new(state)),
             open_on: Arc::new(Mutex::new(None)),
             handles: AtomicUsize::new(0),
+            written_at_close_ms: AtomicI64::new(i64::MIN),
             look_at_once: AtomicBool::new(false),
         }
     }
@@ -436,6 +440,18 @@ impl SharedConnection {
     /// Lets the next use see whether the file was replaced.
     pub(super) fn look_at_file_again(&self) {
         self.look_at_once.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the last limiter that is closed now should write everything out: the first of the process
+    /// does, later ones once an interval.
+    pub(super) fn is_due_at_close(&self, now: Time, interval: Duration) -> bool {
+        let written_ms = self.written_at_close_ms.load(Ordering::Relaxed);
+        let age_ms = now.millis().wrapping_sub(written_ms) as u64;
+        let is_due = u128::from(age_ms) >= interval.as_millis();
+        if is_due {
+            self.written_at_close_ms.store(now.millis(), Ordering::Relaxed);
+        }
+        is_due
     }
 
     /// Counts one more limiter on this connection, and says how many there are.

@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use super::access::Access;
 use super::failure::Failure;
@@ -31,7 +30,6 @@ pub(crate) struct SqliteStore {
     policy: Arc<Policy>,
     options: Options,
     counting: Attached,
-    opened: Instant,
 }
 
 /// Where the store counts; and where it counts since it no longer counts there. A list without end,
@@ -72,8 +70,7 @@ impl SqliteStore {
     /// A store that cannot be used is refused here, not at the first hit.
     fn new(access: Access, policy: Arc<Policy>, options: &Options) -> Result<Self> {
         let counting = Attached { counting: Counting::Rows, next: OnceLock::new() };
-        let opened = Instant::now();
-        let mut store = Self { access, policy, options: options.clone(), counting, opened };
+        let mut store = Self { access, policy, options: options.clone(), counting };
         let found = store.access.with(&store.access.patience(), |session| store.find(session))?;
         store.counting.counting = found;
         Ok(store)
@@ -259,14 +256,16 @@ fn table_info(table: &InTable) -> TableInfo {
 impl Drop for SqliteStore {
     /// What cannot be written stays in the table.
     fn drop(&mut self) {
-        if let Counting::Table(table) = &self.attached().counting
+        if let (Counting::Table(table), Ok(now)) = (&self.attached().counting, clock::now())
             && self.access.shared.handles() == 1
             && !table.table.is_retired()
         {
-            // A host that opens the store for each request closes it as often: that is no end.
-            if !self.options.keep_open || self.opened.elapsed() >= table.interval() {
+            // A program that ends leaves nothing unwritten; a host that opens the store for each
+            // request closes it as often.
+            let is_due = self.access.shared.is_due_at_close(now, table.interval());
+            if is_due || !self.options.keep_open {
                 let _ = table.write_all(&self.access, &self.access.patience());
-            } else if let Ok(now) = clock::now() {
+            } else {
                 table.write_if_due(&self.access, When::Now, now);
             }
         }

@@ -85,9 +85,12 @@ impl TableRows<'_> {
                 self.table.note_done(sequence);
             }
             let added = written.slots().iter().filter(|slot| !slot.has_row).count();
+            let latest = written.slots().iter().map(|slot| slot.counted.span.start_ms()).max();
+            let latest = latest.and_then(|start_ms| Time::from_millis(start_ms).ok());
             let flushed = written.mark();
-            // Committed, so a failure here is not the hit's.
-            if let Some(now) = self.hit_at {
+            // Committed, so a failure here is not the hit's. Without a hit, a window's start is a time at
+            // which there was one.
+            if let Some(now) = self.hit_at.or(latest) {
                 let _ = self.access.keep_house(session, now, added, audited.iter().count());
             }
             Ok(Some(flushed))

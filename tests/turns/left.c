@@ -1,7 +1,7 @@
 /*
  * After each call, whatever came of it: is anything still locked in -shm?
  *
- *     left STORE
+ *     left STORE STORE_AT_AN_INTERVAL
  */
 #include "../faults/shim.h"
 
@@ -118,9 +118,60 @@ static void hits_that_move_the_log(void)
     CHECK(stat(path, &after) == 0 && after.st_size > before.st_size + 100000);
 }
 
+enum { SLOTS = 16 };
+
+static void hit_new_key(int *code)
+{
+    static int number;
+    char key[20];
+    snprintf(key, sizeof key, "new %d", number++);
+    *code = hit_of("one", key);
+}
+
+/* Each of a key that finds no slot to spare, so that what stands there is written first. */
+static void hits_that_need_a_slot(const char *kind, int error)
+{
+    int code;
+    for (int is_persistent = 0; is_persistent < 2; is_persistent++) {
+        fault = (__typeof__(fault)){.kind = kind, .error = error, .is_persistent = is_persistent};
+        do {
+            CHECK(rl_prune(limiter, 0, &removed) == RL_OK);
+            for (int slot = 0; slot < SLOTS; slot++) {
+                hit_new_key(&code);
+                CHECK(code == RL_OK);
+            }
+            fault.number++;
+            arm();
+            hit_new_key(&code);
+            disarm();
+            CHECK(code == RL_OK ? !fault.has_fired || !fault.is_persistent : fault.has_fired);
+            nothing_is_left(kind);
+            faults += fault.has_fired;
+        } while (fault.has_fired);
+    }
+}
+
+static void hits_at_an_interval(const char *store)
+{
+    path = store;
+    rl_options options = {.struct_size = sizeof options,
+                          .busy_timeout_ms = 30,
+                          .durability = RL_DURABLE_INTERVAL,
+                          .flush_interval_ms = 60000,
+                          .table_slots = SLOTS};
+    CHECK(rl_open(path, "one: 2/366d", &options, &limiter) == RL_OK);
+    CHECK(close(probe) == 0);
+    probe = open_wal_index(path);
+    int before = faults;
+    hits_that_need_a_slot("write", EIO);
+    hits_that_need_a_slot("lock", EAGAIN);
+    CHECK(faults > before + 5);
+    rl_close(limiter);
+}
+
 int main(int count, char **words)
 {
-    CHECK(count == 2);
+    CHECK(count == 3);
     alarm(30);
     path = words[1];
     /* Each hit needs the write lock. */
@@ -136,6 +187,7 @@ int main(int count, char **words)
     hits_that_meet("lock", EAGAIN);
     hits_that_move_the_log();
     rl_close(limiter);
+    hits_at_an_interval(words[2]);
     printf("calls=%d faults=%d\n", calls, faults);
     return 0;
 }

@@ -145,6 +145,6 @@ int main(int count, char **words)
     }
     sqlite3_close(host);
     print_score(score);
-    printf("stored=%ld\n", stored(path));
+    printf("granted=%ld\n", granted(path));
     return 0;
 }

@@ -4,7 +4,7 @@
  * time. Where hits are counted one after the other, under a lock, the clock never goes back in the order
  * of a key's counts. (In the shared table two may have read it before either counts.)
  *
- *     order STORE HITS table|rows
+ *     order STORE HITS table|rows hit|interval
  */
 #include "attack.h"
 
@@ -17,13 +17,14 @@ static struct answer {
 } *answers;
 
 static int one_after_the_other;
+static int64_t durability;
 
 static void hit_and_note(const char *path, struct answer *notes, int hit_count)
 {
     alarm(60);
     rl_options options = {.struct_size = sizeof options,
                           .busy_timeout_ms = 20000,
-                          .durability = RL_DURABLE_HIT};
+                          .durability = durability};
     rl_limiter *limiter;
     CHECK(rl_open(path, ORDER_POLICY, &options, &limiter) == RL_OK);
     for (int number = 0; number < hit_count; number++) {
@@ -72,8 +73,9 @@ static int check(int total)
 
 int main(int count, char **words)
 {
-    CHECK(count == 4);
+    CHECK(count == 5);
     one_after_the_other = strcmp(words[3], "rows") == 0;
+    durability = strcmp(words[4], "hit") == 0 ? RL_DURABLE_HIT : RL_DURABLE_INTERVAL;
     alarm(60);
     int each = atoi(words[2]), total = each * PROCESSES;
     CHECK(each <= MOST_HITS);
