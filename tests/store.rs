@@ -174,17 +174,22 @@ fn a_store_with_no_cron_job_does_not_grow_for_ever() {
 
 #[test]
 fn automatic_pruning_takes_only_what_is_past_by_the_wall_clock_too() {
-    let (_directory, store) = fresh();
-    let limiter = try_open(&store, "r: 9/min", at_once).unwrap();
-    let wall_clock_ms =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()
-            as i64;
-    for ahead in [0, 10, 20, 30] {
-        let now = wall_clock_ms + ahead * MINUTE;
-        limiter.hit(None, b"alice", 1, Some(now)).unwrap();
-        hit_until_written(&limiter, b"alice", now);
+    // Neither from the file nor on the way there.
+    for is_written_at_once in [true, false] {
+        let (_directory, store) = fresh();
+        let limiter = try_open(&store, "r: 9/min", at_once).unwrap();
+        let wall_clock_ms =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()
+                as i64;
+        for ahead in [0, 10, 20, 30] {
+            let now = wall_clock_ms + ahead * MINUTE;
+            limiter.hit(None, b"alice", 1, Some(now)).unwrap();
+            if is_written_at_once || ahead == 30 {
+                hit_until_written(&limiter, b"alice", now);
+            }
+        }
+        assert_eq!(rows(&store, "rate_limit_windows"), 4);
     }
-    assert_eq!(rows(&store, "rate_limit_windows"), 4);
 }
 
 #[test]
