@@ -121,6 +121,32 @@ fn prune_keeps_the_current_and_the_previous_window_of_each_length() {
 }
 
 #[test]
+fn prune_tells_of_every_row_that_it_removes_and_takes_its_time_literally() {
+    let (_directory, store) = fresh();
+    let keeping = try_open(&store, "r: 9/min", |options| {
+        options.auto_prune = false;
+        options.flush_interval = Duration::from_secs(60);
+    })
+    .unwrap();
+    let pruning = open(&store, "r: 9/min");
+    for key in 0..20u8 {
+        keeping.hit(None, &[key], 1, Some(NOW - 10 * MINUTE)).unwrap();
+    }
+    write_out(&store);
+    // What pruning writes first does not remove any row, as a hit that adds one may.
+    for key in 20..25u8 {
+        keeping.hit(None, &[key], 1, Some(NOW)).unwrap();
+    }
+    assert_eq!(pruning.prune(Some(0)).unwrap(), 0);
+    assert_eq!(rows(&store, "rate_limit_windows"), 25);
+    for key in 25..30u8 {
+        keeping.hit(None, &[key], 1, Some(NOW)).unwrap();
+    }
+    assert_eq!(pruning.prune(Some(NOW)).unwrap(), 20);
+    assert_eq!(rows(&store, "rate_limit_windows"), 10);
+}
+
+#[test]
 fn hits_go_on_while_a_prune_is_at_work() {
     let (_directory, store) = fresh();
     let limiter = try_open(&store, "r: 1000000/min", |options| {
@@ -190,6 +216,39 @@ fn automatic_pruning_takes_only_what_is_past_by_the_wall_clock_too() {
         }
         assert_eq!(rows(&store, "rate_limit_windows"), 4);
     }
+}
+
+#[test]
+fn closing_takes_nothing_from_a_caller_with_a_clock_of_his_own() {
+    const INTERVAL: Duration = Duration::from_millis(20);
+    let (_directory, store) = fresh();
+    let hit = |key: &str| {
+        let limiter = try_open(&store, "r: 9/min", |options| {
+            options.durability = Durability::Interval;
+            options.flush_interval = INTERVAL;
+        });
+        let limiter = limiter.unwrap();
+        limiter.hit(None, key.as_bytes(), 1, Some(NOW)).unwrap();
+        limiter
+    };
+    for round in 0..10 {
+        // The second is closed soon after the first, but an interval after something was written.
+        let begin = Instant::now();
+        let await_part = |part: f32| {
+            while begin.elapsed() < INTERVAL.mul_f32(part) {
+                std::thread::yield_now();
+            }
+        };
+        let first = hit(&format!("first {round}"));
+        await_part(0.8);
+        drop(first);
+        let second = hit(&format!("second {round}"));
+        await_part(1.2);
+        drop(second);
+        await_part(3.0);
+    }
+    write_out(&store);
+    assert_eq!(shell(&store, "SELECT count(*) FROM rate_limit_windows"), "20");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::failure::Failure;
 use super::in_table::InTable;
 use super::meta::Settings;
 use super::session::Session;
+use super::written::Occasion;
 use super::{Info, LagInfo, Store, TableInfo, attach, in_rows, meta, registry, schema};
 use crate::clock::{self, When};
 use crate::deadline::Deadline;
@@ -264,9 +265,9 @@ impl Drop for SqliteStore {
             // request closes it as often.
             let is_due = self.access.shared.is_due_at_close(now, table.interval());
             if is_due || !self.options.keep_open {
-                let _ = table.write_all(&self.access, &self.access.patience());
+                let _ = table.write_all(&self.access, Occasion::Close, &self.access.patience());
             } else {
-                table.write_if_due(&self.access, When::Now, now);
+                table.write_at_close(&self.access, now);
             }
         }
         registry::release(&self.access.shared, self.options.keep_open);

@@ -28,8 +28,19 @@ pub(super) struct TableRows<'a> {
     pub(super) access: &'a Access,
     pub(super) table: &'a Table,
     pub(super) deadline: &'a Deadline,
-    /// The time of the hit for which this is done; `None`: nothing is past for that.
-    pub(super) hit_at: Option<Time>,
+    pub(super) occasion: Occasion,
+}
+
+/// On what occasion the rows are used.
+#[derive(Clone, Copy)]
+pub(super) enum Occasion {
+    /// A hit at this time: what is past by it need not be written, and it removes expired rows.
+    Hit(Time),
+    /// The last close of a process. It has no time of its own, but removes expired rows for the hits
+    /// that left none.
+    Close,
+    /// A caller asked for just this.
+    Call,
 }
 
 /// An allowed hit, for the audit.
@@ -85,12 +96,15 @@ impl TableRows<'_> {
                 self.table.note_done(sequence);
             }
             let added = written.slots().iter().filter(|slot| !slot.has_row).count();
-            let latest = written.slots().iter().map(|slot| slot.counted.span.start_ms()).max();
-            let latest = latest.and_then(|start_ms| Time::from_millis(start_ms).ok());
+            let past = match self.occasion {
+                Occasion::Hit(now) => Some(now),
+                // A window's start: a time at which there was a hit.
+                Occasion::Close => latest_start(&written),
+                Occasion::Call => None,
+            };
             let flushed = written.mark();
-            // Committed, so a failure here is not the hit's. Without a hit, a window's start is a time at
-            // which there was one.
-            if let Some(now) = self.hit_at.or(latest) {
+            // Committed, so a failure here is not the hit's.
+            if let Some(now) = past {
                 let _ = self.access.keep_house(session, now, added, audited.iter().count());
             }
             Ok(Some(flushed))
@@ -128,8 +142,7 @@ impl TableRows<'_> {
         always: bool,
     ) -> Result<Option<u64>, Failure> {
         put_rows(session, written)?;
-        let starts = written.slots().iter().map(|slot| slot.counted.span.start_ms());
-        let highest_start_ms = starts.max().unwrap_or(i64::MIN);
+        let highest_start_ms = latest_start(written).map_or(i64::MIN, Time::millis);
         let is_due = always || session.advanced.is_older_than(ADVANCE_EVERY);
         if !is_due && highest_start_ms <= numbers.highest_start_ms {
             return Ok(None);
@@ -144,7 +157,10 @@ impl TableRows<'_> {
     /// Counters that expired until then need not be written: past by the hit's time *and* by the wall
     /// clock, as for the rows.
     fn past(&self) -> Option<Time> {
-        let hit_at = self.hit_at.filter(|_| self.access.auto_prune)?;
+        let Occasion::Hit(hit_at) = self.occasion else { return None };
+        if !self.access.auto_prune {
+            return None;
+        }
         clock::now().ok().map(|wall| wall.min(hit_at))
     }
 
@@ -181,6 +197,11 @@ impl TableRows<'_> {
         }
         Ok(expired_ms)
     }
+}
+
+fn latest_start(written: &Written<'_>) -> Option<Time> {
+    let latest = written.slots().iter().map(|slot| slot.counted.span.start_ms()).max();
+    latest.and_then(|start_ms| Time::from_millis(start_ms).ok())
 }
 
 fn put_rows(session: &Session, written: &Written<'_>) -> Result<(), Failure> {

@@ -24,7 +24,8 @@ const MOST_WRITES: u32 = 8;
 
 /// What came of a claim.
 pub(crate) enum Claimed {
-    Done(Changed),
+    /// At the time at which the window was found to be current.
+    Done(Changed, Time),
     /// The window ended while this thread waited: begin with the time.
     WindowMovedOn,
 }
@@ -70,7 +71,7 @@ impl Table {
             }
             if let Some(sought) = self.find(identity) {
                 match self.change(identity, &sought, step) {
-                    Ok(changed) => return Ok(Claimed::Done(changed)),
+                    Ok(changed) => return Ok(Claimed::Done(changed, now)),
                     Err(_moved) => continue,
                 }
             }
@@ -85,7 +86,7 @@ impl Table {
             };
             points::pass("claim-chosen");
             if let Some(free) = self.leave(choice) {
-                return self.take_over(identity, free, step, when, rows);
+                return self.take_over(identity, free, step, now, when, rows);
             }
         }
     }
@@ -116,30 +117,32 @@ impl Table {
         Ok(())
     }
 
-    /// The counter as it stands, without making it live. `None`: its window ended while this thread
-    /// waited, so it may be gone.
+    /// The counter as it stands, without making it live, and the time then. `None`: its window ended
+    /// while this thread waited, so it may be gone.
     pub(crate) fn look(
         &self,
         identity: &Identity<'_>,
         when: When,
         rows: &dyn Rows,
         deadline: &Deadline,
-    ) -> Result<Option<Counter>, Trouble> {
+    ) -> Result<Option<(Counter, Time)>, Trouble> {
         // A slot that is left is written before: its bucket's lock makes sure of that.
         let _held = self.lock_bucket(identity.home(), deadline)?;
         self.must_count()?;
-        if !is_current(identity, when.resolve()?) {
+        let now = when.resolve()?;
+        if !is_current(identity, now) {
             return Ok(None);
         }
         if let Some(counter) = self.peek(identity) {
-            return Ok(Some(counter));
+            return Ok(Some((counter, now)));
         }
         if !self.may_have_row(identity) {
-            return Ok(Some(Counter::default()));
+            return Ok(Some((Counter::default(), now)));
         }
         let counter = rows.read(identity)?;
         // AFTER the row was looked for, as in a claim.
-        Ok(is_current(identity, when.resolve()?).then_some(counter))
+        let now = when.resolve()?;
+        Ok(is_current(identity, now).then_some((counter, now)))
     }
 
     /// The counter, if it is live.
@@ -261,6 +264,7 @@ impl Table {
         identity: &Identity<'_>,
         Sought { slot, state: free }: Sought,
         step: Step,
+        mut now: Time,
         when: When,
         rows: &dyn Rows,
     ) -> Result<Claimed, Trouble> {
@@ -268,7 +272,8 @@ impl Table {
         if self.may_have_row(identity) {
             row = rows.read(identity)?;
             // AFTER the row was looked for: it may have expired before, and be gone.
-            if !is_current(identity, when.resolve()?) {
+            now = when.resolve()?;
+            if !is_current(identity, now) {
                 return Ok(Claimed::WindowMovedOn);
             }
         }
@@ -287,7 +292,7 @@ impl Table {
         }
         points::pass("claim-published");
         self.announce(slot);
-        Ok(Claimed::Done(Changed { slot, after, before: row }))
+        Ok(Claimed::Done(Changed { slot, after, before: row }, now))
     }
 }
 

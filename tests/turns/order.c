@@ -8,7 +8,7 @@
  */
 #include "attack.h"
 
-enum { PROCESSES = 6, KEYS = 3, MOST_HITS = 100000, LIMIT = 10, WINDOW_MS = 3 };
+enum { PROCESSES = 6, KEYS = 3, MOST_HITS = 200000, LIMIT = 10, WINDOW_MS = 3 };
 #define ORDER_POLICY "order: 10/3ms"
 
 static struct answer {

@@ -6,7 +6,7 @@ use crate::support::{self, Mode, mode};
 fn in_windows_of_milliseconds_the_real_clock_and_the_counts_go_one_way() {
     order(3_000 * support::scale(), "hit");
     if mode() != Mode::Rows {
-        order(100_000, "interval");
+        order(200_000, "interval");
     }
 }
 

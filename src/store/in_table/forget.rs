@@ -7,7 +7,7 @@ use crate::os::call::Call;
 use crate::policy::Rule;
 use crate::store::access::Access;
 use crate::store::reset::{self, LimitOf};
-use crate::store::written::TableRows;
+use crate::store::written::{Occasion, TableRows};
 use crate::table::{KeyWords, LimitName};
 use crate::window::{Time, Window};
 
@@ -21,7 +21,7 @@ impl InTable {
     ) -> Result<u64> {
         let deadline = access.patience();
         let _call = Call::enter(&deadline)?;
-        let rows = self.rows(access, &deadline, None);
+        let rows = self.rows(access, &deadline, Occasion::Call);
         let words = KeyWords::new(key, self.secret.key(key.as_bytes()));
         let limits = rows.with(|session| Ok(Some(reset::limits_of(session, rules)?)))?;
         let mut removed = 0;
@@ -56,7 +56,7 @@ impl InTable {
         let _call = Call::enter(&deadline)?;
         self.must_count()?;
         let removed = self.table.prune(now, &deadline)?;
-        self.write_all(access, &deadline)?;
+        self.write_all(access, Occasion::Call, &deadline)?;
         Ok(removed)
     }
 }

@@ -10,7 +10,7 @@ use crate::os::call::Call;
 use crate::os::points;
 use crate::outcome::Outcome;
 use crate::store::access::Access;
-use crate::store::written::Audited;
+use crate::store::written::{Audited, Occasion};
 use crate::table::{Changed, Claimed, Identity, Moved, Step, Trouble};
 use crate::units::Cost;
 use crate::window::{Span, Time};
@@ -43,16 +43,17 @@ impl InTable {
         let step = Step::Spend { cost, limit: limit.limit.units() };
         loop {
             self.must_count()?;
-            let now = when.resolve()?;
+            let mut now = when.resolve()?;
             let span = limit.span_at(now);
             let identity = Identity::new(&limit.name, &asked.words, place, &span);
-            let asked = OneLimit { asked, limit, span, now, question, when };
             if let Some(sought) = self.table.find(&identity) {
                 points::pass("hit-read");
                 if let Ok(changed) = self.table.change(&identity, &sought, step) {
+                    let asked = OneLimit { asked, limit, span, now, question, when };
                     return self.answer_one(access, &asked, &changed, answer);
                 }
-            } else if let Some(changed) = self.claim(access, &identity, step, when)? {
+            } else if let Some(changed) = self.claim(access, &identity, step, when, &mut now)? {
+                let asked = OneLimit { asked, limit, span, now, question, when };
                 return self.answer_one(access, &asked, &changed, answer);
             }
         }
@@ -85,12 +86,14 @@ impl InTable {
     }
 
     /// A step to a counter, which is made live if it is not. `None`: its window is over, begin anew.
+    /// Where that was waited for, `now` is the time after the wait, in the same window.
     pub(super) fn step(
         &self,
         access: &Access,
         identity: &Identity<'_>,
         step: Step,
         when: When,
+        now: &mut Time,
     ) -> Result<Option<Changed>> {
         while let Some(sought) = self.table.find(identity) {
             points::pass("hit-read");
@@ -99,7 +102,7 @@ impl InTable {
                 Err(Moved) => continue,
             }
         }
-        self.claim(access, identity, step, when)
+        self.claim(access, identity, step, when, now)
     }
 
     #[cold]
@@ -109,12 +112,16 @@ impl InTable {
         identity: &Identity<'_>,
         step: Step,
         when: When,
+        now: &mut Time,
     ) -> Result<Option<Changed>> {
         let deadline = access.patience();
         let _call = Call::enter(&deadline)?;
-        let rows = self.rows(access, &deadline, when.resolve().ok());
+        let rows = self.rows(access, &deadline, Occasion::Hit(*now));
         Ok(match self.table.claim(identity, step, when, &rows, &deadline)? {
-            Claimed::Done(changed) => Some(changed),
+            Claimed::Done(changed, after_wait) => {
+                *now = after_wait;
+                Some(changed)
+            }
             Claimed::WindowMovedOn => None,
         })
     }
@@ -138,7 +145,7 @@ impl InTable {
         let audited = Audited { now, rule: asked.rule, key: asked.key, cost };
         let audited = (access.audit && is_allowed).then_some(&audited);
         let committed = Call::enter(&deadline).map_err(Trouble::from).and_then(|_call| {
-            self.rows(access, &deadline, Some(now)).commit(&slots, audited, false)
+            self.rows(access, &deadline, Occasion::Hit(now)).commit(&slots, audited, false)
         });
         if committed.is_err() && is_allowed {
             for done in changed {

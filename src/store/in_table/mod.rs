@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::access::Access;
 use super::failure::Failure;
 use super::session::Session;
-use super::written::TableRows;
+use super::written::{Occasion, TableRows};
 use crate::clock::When;
 use crate::deadline::Deadline;
 use crate::judge::Question;
@@ -141,9 +141,9 @@ impl InTable {
         &'a self,
         access: &'a Access,
         deadline: &'a Deadline,
-        hit_at: Option<Time>,
+        occasion: Occasion,
     ) -> TableRows<'a> {
-        TableRows { access, table: &self.table, deadline, hit_at }
+        TableRows { access, table: &self.table, deadline, occasion }
     }
 
     pub(super) fn commits_each_hit(&self) -> bool {
@@ -152,6 +152,15 @@ impl InTable {
 }
 
 impl Asked<'_> {
+    /// The time that an answer tells: after its waits, if all windows that were asked are current
+    /// then, else before.
+    fn time_of_answer(&self, spans: &[Span], before: Time, after: Time) -> Time {
+        let is_current = |(limit, span): (&TableLimit, &Span)| {
+            limit.limit.window().span_at(after).start_ms() == span.start_ms()
+        };
+        if self.limits.iter().zip(spans).all(is_current) { after } else { before }
+    }
+
     fn identities<'b>(&'b self, spans: &'b [Span]) -> impl Iterator<Item = Identity<'b>> {
         self.limits.iter().zip(spans).map(|(limit, span)| {
             let place = Identity::place(&limit.name, &self.words);

@@ -6,7 +6,9 @@ use crate::judge::{Counter, Question, judge};
 use crate::os::call::Call;
 use crate::outcome::Outcome;
 use crate::store::access::Access;
+use crate::store::written::Occasion;
 use crate::table::{Changed, Identity, Step};
+use crate::window::Time;
 
 impl InTable {
     #[inline(never)]
@@ -22,12 +24,13 @@ impl InTable {
         'begin: loop {
             self.must_count()?;
             let now = when.resolve()?;
+            let mut after_waits = now;
             let spans: Vec<_> = asked.limits.iter().map(|limit| limit.span_at(now)).collect();
             let identities: Vec<_> = asked.identities(&spans).collect();
             // BEFORE anything is given back: what fails here has changed nothing.
             let mut is_counted = Vec::with_capacity(identities.len());
             for identity in &identities {
-                match self.make_live_if_counted(access, identity, when)? {
+                match self.make_live_if_counted(access, identity, when, &mut after_waits)? {
                     Some(counted) => is_counted.push(counted),
                     None => continue 'begin,
                 }
@@ -38,7 +41,9 @@ impl InTable {
                 given[index].take_if(|(start, _)| *start != start_ms);
                 if is_counted[index] && given[index].is_none() {
                     let step = Step::Refund { cost };
-                    let Some(changed) = self.step(access, identity, step, when)? else {
+                    let Some(changed) =
+                        self.step(access, identity, step, when, &mut after_waits)?
+                    else {
                         continue 'begin;
                     };
                     given[index] = Some((start_ms, changed));
@@ -49,12 +54,13 @@ impl InTable {
                 .iter()
                 .map(|given| given.map_or(Counter::default(), |(_, changed)| changed.before))
                 .collect();
+            let now = asked.time_of_answer(&spans, now, after_waits);
             let verdict = judge(&limits, &spans, &mut counters, question);
             let slots: Vec<_> = given.iter().flatten().map(|(_, changed)| changed.slot()).collect();
             if self.commits_each_hit && !slots.is_empty() {
                 let deadline = access.patience();
                 let _call = Call::enter(&deadline)?;
-                self.rows(access, &deadline, Some(now)).commit(&slots, None, false)?;
+                self.rows(access, &deadline, Occasion::Hit(now)).commit(&slots, None, false)?;
             } else {
                 self.write_if_due(access, when, now);
             }
@@ -68,15 +74,16 @@ impl InTable {
         access: &Access,
         identity: &Identity<'_>,
         when: When,
+        now: &mut Time,
     ) -> Result<Option<bool>> {
         if self.table.peek(identity).is_some() {
             return Ok(Some(true));
         }
-        match self.look(access, identity, when)? {
+        match self.look(access, identity, when, now)? {
             None => Ok(None),
             Some(counter) if counter == Counter::default() => Ok(Some(false)),
             Some(_) => {
-                let claimed = self.claim(access, identity, Step::Keep, when)?;
+                let claimed = self.claim(access, identity, Step::Keep, when, now)?;
                 Ok(claimed.map(|_| true))
             }
         }

@@ -7,8 +7,9 @@ use crate::os::call::Call;
 use crate::os::points;
 use crate::outcome::Outcome;
 use crate::store::access::Access;
+use crate::store::written::Occasion;
 use crate::table::{Changed, Identity, Step, fits};
-use crate::window::Span;
+use crate::window::{Span, Time};
 
 /// A hit under a rule of several limits, at its time.
 struct Hit<'a> {
@@ -54,11 +55,14 @@ impl InTable {
         let mut reserved = vec![None; asked.limits.len()];
         loop {
             let now = when.resolve()?;
+            let mut after_waits = now;
             let spans: Vec<_> = asked.limits.iter().map(|limit| limit.span_at(now)).collect();
             let identities: Vec<_> = asked.identities(&spans).collect();
             self.give_back_past(&mut reserved, &spans);
             let hit = Hit { access, asked, identities: &identities, cost, when };
-            let done = self.must_count().and_then(|()| self.reserve(&hit, &mut reserved));
+            let done = self
+                .must_count()
+                .and_then(|()| self.reserve(&hit, &mut reserved, &mut after_waits));
             match done {
                 Ok(Reservation::WindowMovedOn) => continue,
                 Ok(Reservation::Refused) => self.give_back(&hit, &reserved),
@@ -77,6 +81,7 @@ impl InTable {
                     reserved.map_or(Counter::default(), |it: Reserved| it.changed.before)
                 })
                 .collect();
+            let now = asked.time_of_answer(&spans, now, after_waits);
             let verdict = judge(&limits, &spans, &mut counters, question);
             if self.commits_each_hit {
                 self.commit(access, asked, verdict, &changed, question, now)?;
@@ -88,9 +93,14 @@ impl InTable {
     }
 
     /// Counts in all limits; spends in all, or in some until one refuses.
-    fn reserve(&self, hit: &Hit<'_>, reserved: &mut [Option<Reserved>]) -> Result<Reservation> {
+    fn reserve(
+        &self,
+        hit: &Hit<'_>,
+        reserved: &mut [Option<Reserved>],
+        now: &mut Time,
+    ) -> Result<Reservation> {
         // BEFORE anything is counted: what fails here has counted nothing.
-        let Some(order) = self.live_order(hit, reserved)? else {
+        let Some(order) = self.live_order(hit, reserved, now)? else {
             return Ok(Reservation::WindowMovedOn);
         };
         let mut is_refused = false;
@@ -99,7 +109,7 @@ impl InTable {
             let limit = hit.asked.limits[index].limit.units();
             let step = if is_refused { Step::Refuse { cost } } else { Step::Spend { cost, limit } };
             let forgotten = self.table.forgotten(identity);
-            match self.step(hit.access, identity, step, hit.when)? {
+            match self.step(hit.access, identity, step, hit.when, now)? {
                 Some(changed) => {
                     is_refused |= !fits(changed.before, cost, limit);
                     let start_ms = identity.span().start_ms();
@@ -124,6 +134,7 @@ impl InTable {
         &self,
         hit: &Hit<'_>,
         reserved: &[Option<Reserved>],
+        now: &mut Time,
     ) -> Result<Option<Vec<usize>>> {
         let mut order = Vec::with_capacity(reserved.len());
         for (index, identity) in hit.identities.iter().enumerate() {
@@ -132,7 +143,7 @@ impl InTable {
             }
             let counter = match self.table.peek(identity) {
                 Some(counter) => counter,
-                None => match self.claim(hit.access, identity, Step::Keep, hit.when)? {
+                None => match self.claim(hit.access, identity, Step::Keep, hit.when, now)? {
                     Some(changed) => changed.before,
                     None => return Ok(None),
                 },
@@ -175,7 +186,7 @@ impl InTable {
     ) -> Result<()> {
         let deadline = hit.access.patience();
         let _call = Call::enter(&deadline)?;
-        let rows = self.rows(hit.access, &deadline, hit.when.resolve().ok());
+        let rows = self.rows(hit.access, &deadline, Occasion::Hit(hit.when.resolve()?));
         self.table.undo_elsewhere(identity, changed, forgotten, hit.when, &rows, &deadline)
     }
 }

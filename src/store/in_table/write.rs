@@ -7,6 +7,7 @@ use crate::clock::{self, When};
 use crate::deadline::Deadline;
 use crate::os::call::Call;
 use crate::store::access::Access;
+use crate::store::written::Occasion;
 use crate::table::Trouble;
 use crate::window::Time;
 
@@ -14,31 +15,43 @@ use crate::window::Time;
 const ROUND_PATIENCE: Duration = Duration::from_millis(20);
 
 impl InTable {
-    pub(in crate::store) fn write_all(&self, access: &Access, deadline: &Deadline) -> Result<()> {
+    pub(in crate::store) fn write_all(
+        &self,
+        access: &Access,
+        occasion: Occasion,
+        deadline: &Deadline,
+    ) -> Result<()> {
         let _call = Call::enter(deadline)?;
         let written = self
             .table
             .begin_round(deadline)
-            .and_then(|round| round.write_all(&self.rows(access, deadline, None)));
+            .and_then(|round| round.write_all(&self.rows(access, deadline, occasion)));
         self.note(&written);
         written
     }
 
     /// Writes for all, if that is due.
     #[inline]
-    pub(in crate::store) fn write_if_due(&self, access: &Access, when: When, now: Time) {
+    pub(super) fn write_if_due(&self, access: &Access, when: When, now: Time) {
         let wall_ms = match when {
             When::Now => now.millis(),
             When::At(_) => clock::now().map_or(0, |now| now.millis()),
         };
         if self.table.round_is_due(wall_ms, self.interval_ms) {
-            self.write_some(access, now, wall_ms);
+            self.write_some(access, Occasion::Hit(now), wall_ms);
+        }
+    }
+
+    /// As part of the last close of a process.
+    pub(in crate::store) fn write_at_close(&self, access: &Access, wall: Time) {
+        if self.table.round_is_due(wall.millis(), self.interval_ms) {
+            self.write_some(access, Occasion::Close, wall.millis());
         }
     }
 
     /// What fails here is not the failure of the hit that is here by chance; the lag tells of it.
     #[cold]
-    pub(super) fn write_some(&self, access: &Access, now: Time, wall_ms: i64) {
+    pub(super) fn write_some(&self, access: &Access, occasion: Occasion, wall_ms: i64) {
         if !self.table.is_elected(wall_ms, self.interval_ms) {
             return;
         }
@@ -46,7 +59,7 @@ impl InTable {
         let written = Call::enter(&deadline).map_err(Trouble::from).and_then(|_call| {
             match self.table.try_begin_round(&deadline)? {
                 Some(round) => {
-                    round.carry(&self.rows(access, &deadline, Some(now)), self.interval_ms)
+                    round.carry(&self.rows(access, &deadline, occasion), self.interval_ms)
                 }
                 None => Ok(()),
             }
