@@ -72,7 +72,7 @@ test-languages: build ## C, Python and PHP at once on one store
 	tests/three_languages/run
 
 # The library with another default durability, and the tests for which it matters how hits are counted.
-DURABLE_HIT := target/attack/test-durable-hit/libratelite.so
+DURABLE_HIT := target/attack/durable-hit/libratelite.so
 STORE_TESTS := c clock faults files first_open fork format growth hosts kills locks model secrets semantics store turns
 HOST_TESTS  := c faults fork hosts kills locks turns
 

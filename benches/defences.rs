@@ -10,8 +10,8 @@ fn main() {
     let program = support::compile("locks/cost.c", &["-ldl"]);
     let libraries = [
         support::library_dir(),
-        support::library_with_feature("test-undefended"),
-        support::library_with_feature("test-no-fork-handlers"),
+        support::library_without("undefended"),
+        support::library_without("no-fork-handlers"),
     ]
     .map(|directory| directory.join("libratelite.so"));
     let places = [

@@ -37,6 +37,7 @@ mod policy;
 mod problem;
 mod route;
 mod store;
+mod switches;
 mod table;
 mod units;
 mod window;

@@ -4,16 +4,13 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::switches;
 
 /// The longest that a call may be told to wait for a store.
 pub(crate) const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
 const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 const DEFAULT_AUDIT_RETENTION: Duration = Duration::from_secs(30 * 86_400);
-const DEFAULT_DURABILITY: Durability = match cfg!(feature = "test-durable-hit") {
-    true => Durability::Hit,
-    false => Durability::Interval,
-};
 const DEFAULT_FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 const FLUSH_INTERVALS: RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_millis(60_000);
@@ -79,12 +76,16 @@ impl Default for Options {
             audit: false,
             audit_retention: None,
             file_mode: DEFAULT_FILE_MODE,
-            durability: DEFAULT_DURABILITY,
+            durability: default_durability(),
             flush_interval: DEFAULT_FLUSH_INTERVAL,
             table_slots: None,
             key_secret: None,
         }
     }
+}
+
+fn default_durability() -> Durability {
+    if switches::DURABLE_HIT.is_on() { Durability::Hit } else { Durability::Interval }
 }
 
 impl Options {

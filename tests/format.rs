@@ -405,7 +405,7 @@ fn a_store_that_was_made_without_a_table_counts_in_rows_for_everybody() {
     let store = directory.path().join("limits.db");
     let program = support::compile("locks/exact.c", &["-lsqlite3"]);
     let words = [store.to_str().unwrap(), "2", "1", "50"];
-    let without_table = support::library_with_feature("test-no-table");
+    let without_table = support::library_without("no-table");
     support::run_well(&program, &without_table, 60, &words);
     let limiter = open(&store, "attack: 9007199254740991/366d");
     let count = limiter.status(None, b"one key", None).unwrap().count;
@@ -423,7 +423,7 @@ fn a_process_that_cannot_have_a_table_is_refused_where_others_count_in_one() {
     let limiter = open(&store, "r: 9/min");
     limiter.hit(None, b"alice", 1, Some(NOW)).unwrap();
     let program = support::compile("locks/open.c", &["-lsqlite3"]);
-    let without_table = support::library_with_feature("test-no-table");
+    let without_table = support::library_without("no-table");
     let report = support::run_well(&program, &without_table, 60, &[&store]);
     assert_eq!(report.number("code"), -9, "{report}");
     assert!(report.text.contains("shared table"), "{report}");

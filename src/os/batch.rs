@@ -21,6 +21,7 @@ use std::os::fd::RawFd;
 
 use super::vfs::set_errno;
 use super::{lock, written_log};
+use crate::switches;
 
 /// UNIX_SHM_BASE and SQLITE_SHM_NLOCK of SQLite's unix VFS: where -shm is locked.
 const FIRST_LOCK_BYTE: i64 = 120;
@@ -38,7 +39,7 @@ pub(crate) struct Transaction(());
 
 impl Transaction {
     pub(crate) fn begin() -> Self {
-        if !cfg!(feature = "test-undefended") {
+        if !switches::UNDEFENDED.is_on() {
             BATCH.set(Some(Batch { unlocks: Unlocks::NONE, header: None, log_end: 0 }));
         }
         Self(())

@@ -5,6 +5,7 @@ use super::fork_mark;
 use super::signals::HeldBack;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
+use crate::switches;
 
 /// While this lives, the thread is inside the library and its signals are held back.
 pub(crate) struct Call {
@@ -17,7 +18,7 @@ impl Call {
     /// Fails with [`Code::Fork`] in a process that was forked behind the handlers' back, and as
     /// [`fork::set_up`] at the process's first call.
     pub(crate) fn enter(deadline: &Deadline) -> Result<Self> {
-        let signals = (!cfg!(feature = "test-undefended")).then(HeldBack::begin);
+        let signals = (!switches::UNDEFENDED.is_on()).then(HeldBack::begin);
         // Before any lock is taken, the setting up's included: a crash handler may fork anywhere.
         let inside = Inside::enter();
         fork::set_up(deadline)?;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::stat::c_path;
 use super::store_file::StoreFile;
 use super::{parked, signals};
+use crate::switches;
 
 /// Keeps others from making or removing files of stores in a directory, until it is dropped.
 pub(crate) struct DirectoryLock {
@@ -168,7 +169,7 @@ fn directory_of(path: &Path) -> &Path {
 
 fn open_nameless(directory: &Path) -> io::Result<File> {
     // A nameless file gets its name by way of /proc.
-    if cfg!(feature = "test-no-tmpfile") || !Path::new("/proc/self/fd").is_dir() {
+    if switches::NO_TMPFILE.is_on() || !Path::new("/proc/self/fd").is_dir() {
         return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
     }
     open(directory, libc::O_TMPFILE)

@@ -19,6 +19,7 @@ use super::signals::HeldBack;
 use super::{fork_mark, parked, vfs};
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
+use crate::switches;
 
 /// Who owns connections.
 pub(crate) trait AcrossFork: Sync {
@@ -112,7 +113,7 @@ extern "C" fn register_handlers() {
         return;
     }
     fork_mark::set();
-    if !cfg!(feature = "test-no-fork-handlers") {
+    if !switches::NO_FORK_HANDLERS.is_on() {
         // SAFETY: three functions that live as long as the process: the library is linked with
         // `-z nodelete`. A failure (no memory) leaves the fork mark to tell.
         unsafe { libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child)) };

@@ -7,6 +7,8 @@
 
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
+use crate::switches;
+
 static PAGE: AtomicPtr<AtomicI32> = AtomicPtr::new(std::ptr::null_mut());
 static OWNER_PID: AtomicI32 = AtomicI32::new(0);
 
@@ -44,7 +46,7 @@ fn page() -> Option<&'static AtomicI32> {
 
 fn wiped_page() -> Option<*mut AtomicI32> {
     const SIZE: usize = 4096;
-    if cfg!(feature = "test-no-wipe") {
+    if switches::NO_WIPE.is_on() {
         return None;
     }
     // SAFETY: a fresh anonymous private mapping touches no existing memory.

@@ -8,6 +8,8 @@
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::switches;
+
 /// Which locks this process takes on stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LockKind {
@@ -64,7 +66,7 @@ pub(crate) fn are_of_descriptions() -> bool {
 
 /// `None` when this descriptor cannot tell: only EINVAL says that the kernel has no such locks.
 fn probe(fd: RawFd) -> Option<LockKind> {
-    if cfg!(feature = "test-posix-locks") {
+    if switches::POSIX_LOCKS.is_on() {
         return Some(LockKind::Posix);
     }
     let mut question = range(libc::F_RDLCK as libc::c_short, 0, 1);

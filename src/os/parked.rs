@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::lock;
 use super::mutex::{Guard, Mutex};
 use super::stat::{self, FileId};
+use crate::switches;
 
 static TABLE: Mutex<Table> = Mutex::new(Table { entries: Vec::new() });
 
@@ -117,7 +118,7 @@ pub(crate) fn all_intact() -> bool {
 /// Whether a descriptor of this file is in use.
 pub(crate) fn is_in_use(id: FileId) -> bool {
     // Without the overrides nobody enters what SQLite opens.
-    cfg!(feature = "test-undefended")
+    switches::UNDEFENDED.is_on()
         || TABLE.lock_unbounded().entries.iter().any(|entry| !entry.is_parked && entry.id == id)
 }
 

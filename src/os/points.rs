@@ -1,21 +1,21 @@
 //! Named steps of the table's protocol, at which a test may end, stop or delay the process.
 //!
-//! With the feature `test-points`, `RATELITE_POINTS` says what happens where: rules with commas
+//! With the feature `test-switches`, `RATELITE_POINTS` says what happens where: rules with commas
 //! between them, such as `claim-published=kill/100,*=pause/1000`. A rule is the name of a point, or
 //! `*` for all; `kill`, `stop` (both by signal, to this process) or `pause` (0 to 20 ms, this
 //! thread); and that it happens one time in so many, by chance. Every rule that fits is tried.
 
 /// The process is at the step of that name.
-#[cfg(not(feature = "test-points"))]
+#[cfg(not(feature = "test-switches"))]
 #[inline(always)]
 pub(crate) fn pass(_: &str) {}
 
-#[cfg(feature = "test-points")]
+#[cfg(feature = "test-switches")]
 pub(crate) use armed::pass;
 
-#[cfg(any(test, feature = "test-points"))]
+#[cfg(any(test, feature = "test-switches"))]
 // Without the feature only the parsing is there, for its own test.
-#[cfg_attr(not(feature = "test-points"), allow(dead_code))]
+#[cfg_attr(not(feature = "test-switches"), allow(dead_code))]
 mod armed {
     use std::ffi::CStr;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -61,6 +61,9 @@ mod armed {
     pub(crate) fn pass(name: &str) {
         if !IS_READ.load(Ordering::Acquire) {
             read();
+        }
+        if RULES[0].one_in.load(Ordering::Relaxed) == 0 {
+            return;
         }
         let (name, all) = (hash_of(name), hash_of("*"));
         for place in &RULES {

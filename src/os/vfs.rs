@@ -14,11 +14,12 @@ use rusqlite::ffi;
 
 use super::lock::{self, LockKind};
 use super::{batch, parked, signals};
+use crate::switches;
 
 /// Puts the overrides in place. The caller sees to it that this succeeds once, before any
 /// connection. False when SQLite has no memory to begin with.
 pub(super) fn install() -> bool {
-    if cfg!(feature = "test-undefended") {
+    if switches::UNDEFENDED.is_on() {
         return true;
     }
     // SAFETY: NULL asks for the default VFS, which SQLite registers itself, never frees and, before

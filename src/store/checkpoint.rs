@@ -16,6 +16,7 @@ use super::failure::Failure;
 use crate::deadline::Deadline;
 use crate::os::fork;
 use crate::os::written_log::WrittenLog;
+use crate::switches;
 
 /// Each time the log has grown by so much, the kernel is told to begin with its way to the disk: the
 /// hit that moves the log then waits for a third of the time (3 ms in place of 9).
@@ -45,7 +46,7 @@ pub(super) struct Log {
 impl Log {
     /// Leaves the log to [`Log::see_to`].
     pub(super) fn take_over(connection: &Connection) -> Result<(), Failure> {
-        if !cfg!(feature = "test-undefended") {
+        if !switches::UNDEFENDED.is_on() {
             connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         }
         connection.pragma_update(None, "journal_size_limit", KEPT_BYTES)?;

@@ -13,6 +13,7 @@ pub(super) fn refusal(path: &Path, code: Code, why: &str) -> Error {
 pub(super) fn open_error(path: &Path, error: &io::Error, hint: &str) -> Error {
     let errno = error.raw_os_error().unwrap_or_default();
     let (code, cure) = errno::meaning(errno).unwrap_or(match errno {
+        libc::ELOOP => (Code::NotStore, "a symbolic link stands where a file belongs: remove it"),
         libc::ENOENT | libc::ENOTDIR => (Code::Io, "its directory has gone: create it"),
         _ => (Code::Io, "check the disk"),
     });

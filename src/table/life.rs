@@ -16,6 +16,7 @@ use crate::os::create::{NewFile, open_to_map};
 use crate::os::lock;
 use crate::os::points;
 use crate::os::stat::{self, FileId};
+use crate::switches;
 
 pub(crate) use super::layout::DEFAULT_SLOTS;
 
@@ -42,7 +43,7 @@ pub(crate) fn round_up(slots: u64) -> u64 {
 /// Why this process cannot count in a table on a file of this directory; `None`: it can. An error is no
 /// reason: it may be gone the next moment, and a store is made once.
 pub(crate) fn obstacle(directory: &Path) -> io::Result<Option<&'static str>> {
-    Ok(if cfg!(feature = "test-no-table") {
+    Ok(if switches::NO_TABLE.is_on() {
         Some("this library was built without it")
     } else if !word::is_supported() {
         Some("this processor cannot change 128 bits in one step")

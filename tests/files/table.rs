@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use ratelite::Limiter;
+use ratelite::{Code, Limiter};
 use tempfile::TempDir;
 
 use super::{NOW, open};
@@ -51,20 +51,18 @@ fn whatever_stands_in_its_place_is_replaced_and_nothing_is_forgotten() {
 }
 
 #[test]
-fn a_symbolic_link_in_its_place_is_not_followed() {
+fn a_symbolic_link_in_its_place_is_refused_and_not_followed() {
     let (directory, store, table) = closed();
     let elsewhere = directory.path().join("elsewhere");
     fs::rename(&table, &elsewhere).unwrap();
     symlink(&elsewhere, &table).unwrap();
     let before = fs::read(&elsewhere).unwrap();
-    // Replaced or refused, but never counted in.
-    match open(&store, |_| {}) {
-        Ok(limiter) => {
-            assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, 6);
-            assert!(fs::symlink_metadata(&table).unwrap().is_file());
-        }
-        Err(error) => assert!(error.to_string().contains("shared table"), "{error}"),
-    }
+    let error = open(&store, |_| {}).err().expect("refused");
+    assert_eq!(error.code(), Code::NotStore);
+    assert!(error.to_string().contains("shared table: "), "{error}");
+    fs::remove_file(&table).unwrap();
+    let limiter = open(&store, |_| {}).unwrap();
+    assert_eq!(limiter.hit(None, b"alice", 1, Some(NOW)).unwrap().count, 6);
     assert_eq!(fs::read(&elsewhere).unwrap(), before);
 }
 

@@ -24,7 +24,7 @@ fn every_way_to_fork_keeps_exact_counts() {
 
 #[test]
 fn posix_locks_are_exact_over_forks_too() {
-    let library = support::library_with_feature("test-posix-locks");
+    let library = support::library_without("posix-locks");
     for cell in cells() {
         let report = run(&library, cell);
         assert!(is_exact(&report, cell), "{cell:?}: {report}");
@@ -33,7 +33,7 @@ fn posix_locks_are_exact_over_forks_too() {
 
 #[test]
 fn without_fork_handlers_a_forked_child_is_refused() {
-    let library = support::library_with_feature("test-no-fork-handlers");
+    let library = support::library_without("no-fork-handlers");
     // A daemon is the only one that would make the second store.
     let idle = |cell: &Cell| cell[2] == "0" && (cell[0] == "before" || cell[4] != "daemon");
     for cell in cells().into_iter().filter(idle) {

@@ -11,7 +11,7 @@ fn children_of_bare_fork_and_clone_are_refused_and_change_no_count() {
 
 #[test]
 fn they_are_refused_too_where_the_kernel_wipes_no_page() {
-    are_refused(&support::library_with_feature("test-no-wipe"));
+    are_refused(&support::library_without("no-wipe"));
 }
 
 fn are_refused(library: &Path) {

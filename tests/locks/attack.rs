@@ -76,7 +76,7 @@ fn every_manner_is_sound(host: &str) {
 }
 
 fn the_undefended_breaks(host: &str) {
-    let library = support::library_with_feature("test-undefended");
+    let library = support::library_without("undefended");
     let survived = (0..20).all(|round| match attack(&library, host, "stays", "hit", 1_000) {
         Ok(_) => true,
         Err(loss) => {

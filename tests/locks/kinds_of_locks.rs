@@ -11,7 +11,7 @@ fn eight_processes_of_two_threads_are_each_told_another_count() {
 
 #[test]
 fn posix_locks_are_exact_over_processes_and_visible_in_rl_info() {
-    exact(&support::library_with_feature("test-posix-locks"), "posix");
+    exact(&support::library_without("posix-locks"), "posix");
 }
 
 fn exact(library: &Path, locks: &str) {

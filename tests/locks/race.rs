@@ -19,12 +19,12 @@ fn thirty_two_racing_first_opens_of_an_empty_file_all_succeed() {
 
 #[test]
 fn racing_first_opens_succeed_where_there_is_no_o_tmpfile() {
-    race(&support::library_with_feature("test-no-tmpfile"), ROUNDS, "absent");
+    race(&support::library_without("no-tmpfile"), ROUNDS, "absent");
 }
 
 #[test]
 fn racing_first_opens_succeed_with_posix_locks() {
-    let library = support::library_with_feature("test-posix-locks");
+    let library = support::library_without("posix-locks");
     race(&library, ROUNDS / 4, "absent");
     race(&library, ROUNDS / 4, "empty");
 }

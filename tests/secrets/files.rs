@@ -31,7 +31,7 @@ fn every_new_file_is_for_its_owner_alone_whatever_the_umask() {
     let there_are = |name: &&str| mode() != Mode::Rows || !name.ends_with("-table");
     let private: Vec<_> =
         names.into_iter().filter(there_are).map(|name| (name.to_owned(), 0o600)).collect();
-    let without_tmpfile = support::library_with_feature("test-no-tmpfile");
+    let without_tmpfile = support::library_without("no-tmpfile");
     for library in [&support::library_dir(), &without_tmpfile] {
         for umask in ["0", "002", "022", "077", "0177", "0777"] {
             assert_eq!(modes_under(umask, library), private, "umask {umask}");

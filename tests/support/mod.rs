@@ -85,8 +85,8 @@ pub fn write_out(store: &Path) {
 pub fn library_dir() -> PathBuf {
     match mode() {
         Mode::Interval => default_library_dir(),
-        Mode::Hit => library_with_feature("test-durable-hit"),
-        Mode::Rows => library_with_feature("test-no-table"),
+        Mode::Hit => library_without("durable-hit"),
+        Mode::Rows => library_without("no-table"),
     }
 }
 
@@ -100,39 +100,50 @@ fn default_library_dir() -> PathBuf {
     BUILT.get_or_init(build).clone()
 }
 
-/// Where a build of the shared library with one cargo feature is. All features share one target
-/// directory, in which SQLite is compiled once; each result is copied to a directory of its own.
-/// In the mode of the tests, unless `feature` is a mode itself.
-pub fn library_with_feature(feature: &str) -> PathBuf {
-    let feature = match (mode(), feature) {
-        (_, "test-durable-hit" | "test-no-table") | (Mode::Interval, _) => feature.to_owned(),
-        (Mode::Hit, _) => format!("test-durable-hit,{feature}"),
-        (Mode::Rows, _) => format!("test-no-table,{feature}"),
+/// Where a build of the shared library is that goes without something: see src/switches.rs, whose
+/// switches these are, with commas between them. One build serves all. In the mode of the tests,
+/// unless it is a mode itself.
+pub fn library_without(switches: &str) -> PathBuf {
+    let switches = match (mode(), switches) {
+        (_, "durable-hit" | "no-table") | (Mode::Interval, _) => switches.to_owned(),
+        (Mode::Hit, _) => format!("durable-hit,{switches}"),
+        (Mode::Rows, _) => format!("no-table,{switches}"),
     };
-    let feature = feature.as_str();
     let attack = target().join("attack");
     let _lock = lock("attack.lock");
-    let own = attack.join(feature);
+    let own = attack.join(&switches);
     let (stamp, sources) = (own.join("sources"), hash_of_sources());
     if fs::read_to_string(&stamp).is_ok_and(|built| built == sources) {
         return own;
     }
-    // The file's name does not tell the features apart, so cargo might take another's for fresh.
-    let _ = fs::remove_file(attack.join("release/deps/libratelite.so"));
-    succeed(cargo_build(&[
-        OsStr::new("--target-dir"),
-        attack.as_os_str(),
-        "--features".as_ref(),
-        feature.as_ref(),
-    ]));
+    let to = [OsStr::new("--target-dir"), attack.as_os_str()];
+    succeed(cargo_build(&[&to[..], &["--features".as_ref(), "test-switches".as_ref()]].concat()));
+    let mut library = fs::read(attack.join("release/libratelite.so")).unwrap();
+    for switch in switches.split(',').filter(|switch| !switch.is_empty()) {
+        turn_on(&mut library, switch);
+    }
     fs::create_dir_all(&own).unwrap();
+    // Not in place: some process may have it mapped.
     let _ = fs::remove_file(own.join("libratelite.so"));
-    fs::copy(attack.join("release/libratelite.so"), own.join("libratelite.so")).unwrap();
+    fs::write(own.join("libratelite.so"), library).unwrap();
     if !own.join("libratelite.so.1").exists() {
         std::os::unix::fs::symlink("libratelite.so", own.join("libratelite.so.1")).unwrap();
     }
     fs::write(stamp, sources).unwrap();
     own
+}
+
+fn turn_on(library: &mut [u8], switch: &str) {
+    const NAME_BYTES: usize = 47;
+    let mut name = format!("ratelite switch {switch}").into_bytes();
+    name.resize(NAME_BYTES, 0);
+    let mut found = library.windows(NAME_BYTES).enumerate().filter(|(_, bytes)| *bytes == name);
+    let (Some((at, _)), None) = (found.next(), found.next()) else {
+        panic!("no switch {switch}, or more than one");
+    };
+    let state = &mut library[at + NAME_BYTES];
+    assert_eq!(*state, b'-', "{switch}");
+    *state = b'+';
 }
 
 /// Compiles a C program (a path below `tests/`) against the header and the library. The result is

@@ -21,7 +21,7 @@ impl Host {
     }
 
     pub fn with_points(points: &str) -> Self {
-        Self { library: support::library_with_feature("test-points"), points: points.to_owned() }
+        Self { library: support::library_without(""), points: points.to_owned() }
     }
 
     /// Runs a program on a new store, which must succeed. `words` stand behind the store and the
