@@ -105,7 +105,7 @@ final class FpmTest extends TestCase
         $after = $probe();
         self::assertSame($before['pid'], $after['pid']);
         self::assertSame($before['descriptors'], $after['descriptors']);
-        self::assertLessThanOrEqual($before['resident_kib'] + 128, $after['resident_kib']);
+        self::assertLessThanOrEqual($before['own_kib'] + 128, $after['own_kib']);
         self::assertSame(2000, $this->status()->count);
     }
 

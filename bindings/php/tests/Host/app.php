@@ -30,11 +30,13 @@ try {
 }
 if ($path === '/probe') {
     preg_match_all('#/\S*libratelite\S*\.so\S*#', (string) file_get_contents('/proc/self/maps'), $mapped);
+    [, $resident, $shared] = array_map(intval(...), explode(' ', (string) file_get_contents('/proc/self/statm')));
     header('Content-Type: application/json');
     echo json_encode([
         'pid' => getmypid(),
         'descriptors' => count(scandir('/proc/self/fd') ?: []),
-        'resident_kib' => 4 * (int) explode(' ', (string) file_get_contents('/proc/self/statm'))[1],
+        // Pages of the shared table are nobody's own.
+        'own_kib' => 4 * ($resident - $shared),
         'preloaded' => (new ReflectionMethod(Library::class, 'preloaded'))->invoke(null, Locator::path()) !== null,
         'mapped' => array_values(array_unique($mapped[0])),
         'count' => $limiter->status('alice')->count,
