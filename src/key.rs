@@ -29,21 +29,38 @@ pub(crate) struct StoredKey {
 }
 
 impl StoredKey {
+    /// No key yet.
+    pub(crate) const EMPTY: Self = Self { bytes: [0; BUFFER_BYTES], len: 0 };
+
     /// Takes a caller's key, of any bytes; an empty one is [`Code::Invalid`].
     ///
     /// Up to 72 bytes are kept as they are. Of a longer key the first 40 bytes are, then `#` and
     /// the SHA-256 of the whole. With a secret it is the HMAC-SHA-256 of the whole key instead.
     #[inline(always)]
-    pub(crate) fn new(key: &[u8], secret: Option<&Secret>) -> Result<Self> {
+    pub(crate) fn set(&mut self, key: &[u8], secret: Option<&Secret>) -> Result<()> {
         if key.is_empty() {
             return Err(Error::invalid("the key is empty: give bytes that identify the client"));
         }
         if secret.is_some() || key.len() > PLAIN_BYTES {
-            return Ok(Self::hashed(key, secret));
+            *self = Self::hashed(key, secret);
+            return Ok(());
         }
-        let mut bytes = [0; BUFFER_BYTES];
-        bytes[..key.len()].copy_from_slice(key);
-        Ok(Self { len: key.len() as u8, bytes })
+        *self = Self::EMPTY;
+        self.len = key.len() as u8;
+        // By words, as it is read: a processor takes 5 ns to read at once what was written in parts.
+        let (words, rest) = key.as_chunks::<8>();
+        let (places, _) = self.bytes.as_chunks_mut::<8>();
+        for (place, word) in places.iter_mut().zip(words) {
+            *place = *word;
+        }
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            for (place, byte) in last.iter_mut().zip(rest) {
+                *place = *byte;
+            }
+            places[words.len()] = last;
+        }
+        Ok(())
     }
 
     #[cold]
@@ -125,8 +142,14 @@ impl Secret {
 mod tests {
     use super::*;
 
+    fn kept(key: &[u8], secret: Option<&Secret>) -> Result<StoredKey> {
+        let mut stored = StoredKey::EMPTY;
+        stored.set(key, secret)?;
+        Ok(stored)
+    }
+
     fn stored(key: &[u8]) -> Vec<u8> {
-        StoredKey::new(key, None).ok().unwrap().as_bytes().to_vec()
+        kept(key, None).ok().unwrap().as_bytes().to_vec()
     }
 
     fn hex(bytes: &[u8]) -> String {
@@ -137,7 +160,7 @@ mod tests {
     fn an_empty_key_or_secret_is_an_argument_error() {
         let secret = Secret::new(b"s").ok().unwrap();
         for secret in [None, Some(&secret)] {
-            assert_eq!(StoredKey::new(b"", secret).err().unwrap().code(), Code::Invalid);
+            assert_eq!(kept(b"", secret).err().unwrap().code(), Code::Invalid);
         }
         assert_eq!(Secret::new(b"").err().unwrap().code(), Code::Invalid);
     }
@@ -186,7 +209,7 @@ mod tests {
             ),
         ] {
             let secret = Secret::new(secret).ok().unwrap();
-            let key = StoredKey::new(key, Some(&secret)).ok().unwrap();
+            let key = kept(key, Some(&secret)).ok().unwrap();
             assert_eq!(hex(key.as_bytes()), hmac);
         }
     }

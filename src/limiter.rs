@@ -100,20 +100,22 @@ impl Limiter {
     ) -> Result<Outcome> {
         let mut answer = Outcome::NONE;
         let rule = self.rule(rule)?;
-        let key = StoredKey::new(key, self.secret.as_ref())?;
-        self.store.ask(rule, &key, question, when(now_ms)?, &mut answer)?;
+        let mut stored = StoredKey::EMPTY;
+        stored.set(key, self.secret.as_ref())?;
+        self.store.ask(rule, &stored, question, when(now_ms)?, &mut answer)?;
         Ok(answer)
     }
 
     /// Forgets a key in one rule, or with `None` in every rule of this policy. Returns how many
     /// counters went. Errors as [`Limiter::hit`].
     pub fn reset(&self, rule: Option<&str>, key: &[u8]) -> Result<u64> {
-        let key = StoredKey::new(key, self.secret.as_ref())?;
+        let mut stored = StoredKey::EMPTY;
+        stored.set(key, self.secret.as_ref())?;
         let rules: Vec<usize> = match rule {
             Some(_) => vec![self.rule(rule)?],
             None => (0..self.policy.rules().len()).collect(),
         };
-        self.store.reset(&rules, &key)
+        self.store.reset(&rules, &stored)
     }
 
     /// Removes the counters whose window is older than the current and the previous one of their
