@@ -1,6 +1,6 @@
 //! Who writes to SQLite, and when: the hit that finds a round due, if nobody else is at it.
 //!
-//! A sweep goes once over the bitmap, in rounds of some hundred slots. Between two rounds of a sweep
+//! A sweep goes once over the bitmap, in rounds of some thousand slots. Between two rounds of a sweep
 //! is a pause of seven times a round's duration, so that writing takes an eighth of the time at most;
 //! a sweep begins an interval after the last one began.
 
@@ -14,8 +14,9 @@ use crate::clock;
 use crate::deadline::Deadline;
 use crate::os::points;
 
-/// As many rows as take about a millisecond.
-const SLOTS_AT_ONCE: usize = 512;
+/// As many rows as take some milliseconds: with fewer at once more hits would wait, since each round is
+/// carried by one.
+const SLOTS_AT_ONCE: usize = 2048;
 
 const PAUSE_FACTOR: u32 = 7;
 
