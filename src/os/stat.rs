@@ -97,6 +97,23 @@ fn facts_from(call: impl FnOnce(*mut libc::stat) -> libc::c_int) -> io::Result<F
     Ok(FileFacts::of(&unsafe { stat.assume_init() }))
 }
 
+/// Whether something was mounted on this very file: its neighbours here are then not those that it has
+/// elsewhere. False where the kernel cannot tell (before Linux 5.8).
+pub(crate) fn is_mount_point(path: &Path) -> io::Result<bool> {
+    let path = c_path(path)?;
+    let mut found = MaybeUninit::<libc::statx>::uninit();
+    let flags = libc::AT_SYMLINK_NOFOLLOW | libc::AT_STATX_SYNC_AS_STAT;
+    // SAFETY: a NUL-terminated path and room for one `statx`.
+    let done = unsafe { libc::statx(libc::AT_FDCWD, path.as_ptr(), flags, 0, found.as_mut_ptr()) };
+    if done != 0 {
+        let error = io::Error::last_os_error();
+        return if error.raw_os_error() == Some(libc::ENOSYS) { Ok(false) } else { Err(error) };
+    }
+    // SAFETY: the call returned 0, so it filled the structure.
+    let found = unsafe { found.assume_init() };
+    Ok(found.stx_attributes & libc::STATX_ATTR_MOUNT_ROOT as u64 != 0)
+}
+
 /// The name of the filesystem that holds `path`, when it is one whose locks or shared mappings do
 /// not reach every process that can open the file.
 pub(crate) fn remote_filesystem(path: &Path) -> io::Result<Option<&'static str>> {

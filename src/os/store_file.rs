@@ -37,9 +37,9 @@ impl StoreFile {
         lock::try_own(self.fd, byte, 1)
     }
 
-    /// Whether nobody else holds an exclusive lock on a byte.
-    pub(crate) fn is_free(&self, byte: i64) -> bool {
-        lock::is_free(self.fd, byte, 1)
+    /// Whether nobody else holds an exclusive lock on any of so many bytes.
+    pub(crate) fn is_free(&self, byte: i64, count: i64) -> bool {
+        lock::is_free(self.fd, byte, count)
     }
 
     pub(crate) fn facts(&self) -> io::Result<FileFacts> {

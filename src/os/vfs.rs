@@ -31,11 +31,12 @@ pub(super) fn install() -> bool {
             return false;
         };
         (*vfs).xSleep = Some(sleep);
-        let replacements: [(&CStr, ffi::sqlite3_syscall_ptr); 8] = [
+        let replacements: [(&CStr, ffi::sqlite3_syscall_ptr); 9] = [
             (c"open", Some(std::mem::transmute::<OpenFn, unsafe extern "C" fn()>(open))),
             (c"close", Some(std::mem::transmute::<CloseFn, unsafe extern "C" fn()>(close))),
             (c"fcntl", Some(std::mem::transmute::<FcntlFn, unsafe extern "C" fn()>(fcntl))),
             (c"ftruncate", Some(std::mem::transmute::<CutFn, unsafe extern "C" fn()>(ftruncate))),
+            (c"mmap", Some(std::mem::transmute::<MapFn, unsafe extern "C" fn()>(mmap))),
             // Of each pair SQLite was built to use one.
             (c"pread", Some(std::mem::transmute::<ReadFn, unsafe extern "C" fn()>(pread))),
             (c"pread64", Some(std::mem::transmute::<ReadFn, unsafe extern "C" fn()>(pread))),
@@ -53,7 +54,7 @@ thread_local! {
     static LAST_ERROR: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// Why SQLite's last failed open, read or write in this thread failed, as an errno: SQLite says
+/// Why SQLite's last failed open, read, write or mapping in this thread failed, as an errno: SQLite says
 /// only that it did. 0 if none has since [`forget_error`].
 pub(crate) fn last_error() -> c_int {
     LAST_ERROR.get()
@@ -151,6 +152,24 @@ unsafe extern "C" fn ftruncate(fd: c_int, length: i64) -> c_int {
         note_error();
     }
     answer
+}
+
+type MapFn = unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, i64) -> *mut c_void;
+
+unsafe extern "C" fn mmap(
+    address: *mut c_void,
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: i64,
+) -> *mut c_void {
+    // SAFETY: SQLite's own arguments.
+    let start = unsafe { libc::mmap64(address, length, protection, flags, fd, offset) };
+    if start == libc::MAP_FAILED {
+        note_error();
+    }
+    start
 }
 
 fn note_error() {

@@ -29,12 +29,14 @@ pub(super) fn table_of(
 ) -> Result<Option<Arc<Table>>, Failure> {
     let (false, Some(path)) = (session.meta.counts_in_rows(), path) else { return Ok(None) };
     let standing = Standing::read(session)?;
-    require_slots(path, &standing, slots)?;
+    if standing.terms.table_id != 0 {
+        require_slots(path, &standing, slots)?;
+    }
     if let Some(table) = session.tables.find(standing.terms.table_id) {
         if is_of(session, &table)? {
             return Ok(Some(table));
         }
-        table.retire();
+        leave(session, &table);
     }
     let failed = |error: io::Error| Failure::from(open_error(path, &error, "its shared table"));
     if let Some(obstacle) = life::obstacle(path.parent().unwrap_or(path)).map_err(failed)? {
@@ -44,9 +46,9 @@ pub(super) fn table_of(
     }
     let table = match open(session, path)? {
         Some(table) => table,
-        None => open_or_make(session, path)?,
+        None => open_or_make(session, path, slots)?,
     };
-    session.tables.retire_all_but(table.id());
+    session.tables.leave_all_but(&table);
     Ok(Some(session.tables.add(table)))
 }
 
@@ -70,8 +72,17 @@ fn is_of(session: &Session, table: &Table) -> Result<bool, Failure> {
     Ok(fits && now.table_id == table.id())
 }
 
+/// A table that is not, or no longer, the one of the store that is open: of the same store, the others
+/// who count in it must look too; of another, which stood here and was moved, they count rightly.
+pub(super) fn leave(session: &Session, table: &Table) {
+    if table.store_id() == session.meta.place_secret.store_id() {
+        table.retire();
+    }
+    table.leave();
+}
+
 /// Under the database's write lock, which is the lock of the table's making too.
-fn open_or_make(session: &Session, path: &Path) -> Result<Table, Failure> {
+fn open_or_make(session: &Session, path: &Path, slots: Option<u64>) -> Result<Table, Failure> {
     let (connection, format) = (&session.connection, session.meta.format);
     let store = crate::error::quoted(path);
     let failed = |error: io::Error| Failure::from(open_error(path, &error, "its shared table"));
@@ -80,9 +91,13 @@ fn open_or_make(session: &Session, path: &Path) -> Result<Table, Failure> {
             return Ok(table);
         }
         let Standing { terms, highest_start_ms } = Standing::read(session)?;
-        let made = Terms { table_id: new_id(path)?, sequence: 0, ..terms };
+        let mut made = Terms { table_id: new_id(path)?, sequence: 0, ..terms };
+        // None was ever made, perhaps for want of space: its maker decides.
+        if let (0, Some(slots)) = (terms.table_id, slots) {
+            made.slots = life::round_up(slots);
+        }
         life::create(path, &made, highest_start_ms).map_err(|error| cannot_make(path, &error))?;
-        replace(connection, made.table_id)?;
+        replace(connection, &made)?;
         let table = life::open(path, &made).map_err(failed)?;
         // Tried again.
         let vanished = || refusal(path, Code::Busy, "its shared table vanishes as it is made");
@@ -90,8 +105,8 @@ fn open_or_make(session: &Session, path: &Path) -> Result<Table, Failure> {
     })
 }
 
-fn replace(connection: &Connection, id: u64) -> Result<(), Failure> {
-    connection.execute(schema::REPLACE_TABLE, [id as i64])?;
+fn replace(connection: &Connection, made: &Terms) -> Result<(), Failure> {
+    connection.execute(schema::REPLACE_TABLE, [made.table_id as i64, made.slots as i64])?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 //! under the write lock, if that is free; wait for the lock, which slows the writers down.
 
 use std::cell::Cell;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rusqlite::wal::CheckpointMode;
@@ -21,6 +21,9 @@ use crate::switches;
 /// Each time the log has grown by so much, the kernel is told to begin with its way to the disk: the
 /// hit that moves the log then waits for a third of the time (3 ms in place of 9).
 const SYNC_EVERY_BYTES: i64 = 1 << 20;
+
+/// And as often as this, so that a power cut takes little more than this. Nobody waits for the disk.
+const SYNC_EVERY: Duration = Duration::from_millis(100);
 
 /// Each time the log has grown by so much, the hit that made it so moves it.
 const MOVE_EVERY_BYTES: i64 = 8 << 20;
@@ -41,6 +44,8 @@ const KEPT_BYTES: i64 = 8 << 20;
 pub(super) struct Log {
     /// The frame up to which it was moved at the last try that failed.
     moved_until: Cell<i32>,
+    /// When it was last sent to the disk.
+    sent: Cell<Option<Instant>>,
 }
 
 impl Log {
@@ -58,7 +63,9 @@ impl Log {
     ///
     /// What it waits for others, it waits no longer than `patience`.
     pub(super) fn see_to(&self, connection: &Connection, written: WrittenLog, patience: Duration) {
-        if written.passes(SYNC_EVERY_BYTES) {
+        let is_old = self.sent.get().is_none_or(|sent| sent.elapsed() >= SYNC_EVERY);
+        if is_old || written.passes(SYNC_EVERY_BYTES) {
+            self.sent.set(Some(Instant::now()));
             written.begin_to_sync();
         }
         if written.passes(MOVE_EVERY_BYTES) {

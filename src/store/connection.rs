@@ -33,6 +33,8 @@ pub(super) struct SharedConnection {
     open_on: Arc<Mutex<Option<OpenOn>>>,
     /// How many limiters use it; changed under the registry's lock.
     handles: AtomicUsize,
+    /// Those of them that are not being closed.
+    in_use: AtomicUsize,
     /// When the last limiter of the process wrote out what was counted, in wall-clock milliseconds.
     written_at_close_ms: AtomicI64,
     /// Whether the next use is to see if the file was replaced, however short ago the last look.
@@ -146,6 +148,7 @@ impl SharedConnection {
             state: Arc::new(Mutex::new(state)),
             open_on: Arc::new(Mutex::new(None)),
             handles: AtomicUsize::new(0),
+            in_use: AtomicUsize::new(0),
             written_at_close_ms: AtomicI64::new(i64::MIN),
             look_at_once: AtomicBool::new(false),
         }
@@ -456,12 +459,18 @@ impl SharedConnection {
 
     /// Counts one more limiter on this connection, and says how many there are.
     pub(super) fn add_handle(&self) -> usize {
+        self.in_use.fetch_add(1, Ordering::AcqRel);
         self.handles.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// How many limiters use this connection.
     pub(super) fn handles(&self) -> usize {
         self.handles.load(Ordering::Relaxed)
+    }
+
+    /// Before what a limiter does when it is closed; says how many others go on.
+    pub(super) fn begin_close(&self) -> usize {
+        self.in_use.fetch_sub(1, Ordering::AcqRel) - 1
     }
 
     /// Counts one limiter less, and says how many are left.

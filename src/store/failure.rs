@@ -108,12 +108,15 @@ fn meaning(error: &Sqlite) -> (Code, &'static str) {
 }
 
 fn failed_io(extended_code: i32) -> (Code, &'static str) {
-    if matches!(extended_code, ffi::SQLITE_IOERR_NOMEM | ffi::SQLITE_IOERR_SHMMAP) {
-        return (Code::NoMemory, "free memory");
-    }
-    match errno::meaning(os::vfs::last_error()) {
-        // Of an open file, only these can be its cause.
-        Some(meaning @ (Code::Full | Code::NoMemory, _)) => meaning,
+    let meaning = errno::meaning(os::vfs::last_error());
+    match (meaning, extended_code) {
+        // Of an open file, only these can be its cause; of -shm, which is opened late, any.
+        (Some(meaning @ (Code::Full | Code::NoMemory, _)), _)
+        | (
+            Some(meaning),
+            ffi::SQLITE_IOERR_SHMOPEN | ffi::SQLITE_IOERR_SHMMAP | ffi::SQLITE_IOERR_SHMSIZE,
+        ) => meaning,
+        (_, ffi::SQLITE_IOERR_NOMEM | ffi::SQLITE_IOERR_SHMMAP) => (Code::NoMemory, "free memory"),
         _ => (Code::Io, "check its disk and this process's file-size limit (ulimit -f)"),
     }
 }

@@ -135,6 +135,11 @@ fn inspect(path: &Path, facts: &FileFacts) -> Result<Option<Standing>> {
     if !facts.is_regular() {
         return Err(refusal(path, Code::NotStore, &format!("it is {}", facts.kind_name())));
     }
+    if stat::is_mount_point(path).map_err(|error| open_error(path, &error, ""))? {
+        let why = "it is mounted by itself, without the files that belong beside it, so that others \
+                   would count apart; mount its directory";
+        return Err(refusal(path, Code::NotStore, why));
+    }
     if facts.links > 1 {
         return Err(refusal(
             path,

@@ -188,7 +188,7 @@ pub(super) const GET_TABLE: &str = "
 SELECT id, sequence, highest_start_ms, slots FROM shared_table";
 
 pub(super) const REPLACE_TABLE: &str = "
-UPDATE shared_table SET id = ?1, sequence = 0";
+UPDATE shared_table SET id = ?1, slots = ?2, sequence = 0";
 
 pub(super) const ADVANCE_TABLE: &str = "
 UPDATE shared_table SET sequence = ?2, highest_start_ms = max(highest_start_ms, ?3) WHERE id = ?1";

@@ -73,6 +73,9 @@ impl SqliteStore {
         let counting = Attached { counting: Counting::Rows, next: OnceLock::new() };
         let mut store = Self { access, policy, options: options.clone(), counting };
         let found = store.access.with(&store.access.patience(), |session| store.find(session))?;
+        if let Counting::Table(table) = &found {
+            table.write_by_the_way(&store.access, Occasion::Call);
+        }
         store.counting.counting = found;
         Ok(store)
     }
@@ -118,9 +121,9 @@ impl SqliteStore {
     ) -> Result<T> {
         let deadline = self.access.patience();
         loop {
-            // However it was found out: the others shall look too.
+            // Whether the others must look too is known when it is known what stands there now.
             if let Counting::Table(table) = &left.counting {
-                table.table.retire();
+                table.table.leave();
             }
             // Under the lock of the connection, which nobody holds at a fork.
             self.access.with(&deadline, |session| {
@@ -257,8 +260,10 @@ fn table_info(table: &InTable) -> TableInfo {
 impl Drop for SqliteStore {
     /// What cannot be written stays in the table.
     fn drop(&mut self) {
+        // Of those that close at once, one is the last.
+        let is_last = self.access.shared.begin_close() == 0;
         if let (Counting::Table(table), Ok(now)) = (&self.attached().counting, clock::now())
-            && self.access.shared.handles() == 1
+            && is_last
             && !table.table.is_retired()
         {
             // A program that ends leaves nothing unwritten; a host that opens the store for each
@@ -267,7 +272,7 @@ impl Drop for SqliteStore {
             if is_due || !self.options.keep_open {
                 let _ = table.write_all(&self.access, Occasion::Close, &self.access.patience());
             } else {
-                table.write_at_close(&self.access, now);
+                table.write_by_the_way(&self.access, Occasion::Close);
             }
         }
         registry::release(&self.access.shared, self.options.keep_open);

@@ -27,10 +27,14 @@ impl Tables {
         table
     }
 
-    /// Sends everybody who counts in another one than that of this number to look for the new one.
-    pub(super) fn retire_all_but(&self, id: u64) {
-        let tables = self.0.lock_unbounded();
-        tables.iter().filter(|table| table.id() != id).for_each(|table| table.retire());
+    /// Sends this process's limiters from all others to this one, and of the same store everybody's.
+    pub(super) fn leave_all_but(&self, current: &Table) {
+        for other in self.0.lock_unbounded().iter().filter(|table| table.id() != current.id()) {
+            if other.store_id() == current.store_id() {
+                other.retire();
+            }
+            other.leave();
+        }
     }
 
     /// Rows that expire until then are about to be removed.

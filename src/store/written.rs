@@ -57,13 +57,27 @@ impl TableRows<'_> {
         &self,
         mut attempt: impl FnMut(&Session) -> Result<Option<T>, Failure>,
     ) -> Result<T, Trouble> {
-        match self.access.with(self.deadline, |session| attempt(session))? {
-            Some(done) => Ok(done),
-            None => {
-                self.table.retire();
-                Err(Trouble::Retired)
+        let done = self.access.with(self.deadline, |session| {
+            let done = attempt(session)?;
+            if done.is_none() {
+                attach::leave(session, self.table);
             }
+            Ok(done)
+        });
+        match done? {
+            Some(done) => Ok(done),
+            None => Err(Trouble::Retired),
         }
+    }
+
+    /// Looks whether the store still counts in this table. [`Trouble::Retired`]: it does not.
+    pub(super) fn look(&self) -> Result<(), Trouble> {
+        self.with(|session| {
+            let done = self.table.sequence_done();
+            transaction::read_unchecked(&session.connection, |_| {
+                Ok(self.in_force(session, done)?.map(drop))
+            })
+        })
     }
 
     /// What the database knows of its table, if that is this one. `done` was read before the transaction

@@ -3,7 +3,7 @@
 //! Dekker's pattern: a hit counts, then looks at the bit; who writes clears the bit, then reads the
 //! count. Each side's two steps are sequentially consistent, so one of them sees the other's.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::mapping::Mapping;
 
@@ -35,6 +35,8 @@ impl<'a> Taken<'a> {
             }
             at += 1;
         }
+        // The counts are read with less than sequential consistency.
+        fence(Ordering::SeqCst);
         (Self { mapping, words }, at)
     }
 

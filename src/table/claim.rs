@@ -85,7 +85,7 @@ impl Table {
                 continue;
             };
             points::pass("claim-chosen");
-            if let Some(free) = self.leave(choice) {
+            if let Some(free) = self.vacate(choice) {
                 return self.take_over(identity, free, step, now, when, rows);
             }
         }
@@ -234,7 +234,7 @@ impl Table {
 
     /// Ends the life of a slot, unless somebody has counted in it meanwhile; the state of the free
     /// slot.
-    fn leave(&self, Choice { slot, state }: Choice) -> Option<Sought> {
+    fn vacate(&self, Choice { slot, state }: Choice) -> Option<Sought> {
         if !state.is_live() {
             return Some(Sought { slot, state });
         }
@@ -243,7 +243,7 @@ impl Table {
         Some(Sought { slot, state: freed })
     }
 
-    /// As [`Table::leave`], of a live slot.
+    /// As [`Table::vacate`], of a live slot.
     pub(super) fn free(&self, slot: usize, state: State) -> Option<State> {
         let standing = &self.mapping.slots()[slot];
         let (seen, counted) = standing.snapshot()?;

@@ -109,6 +109,28 @@ impl Table {
         self.take_back(changed.slot, changed.after, changed.admitted())
     }
 
+    /// Spends again what a refund has given back, if `limit` has still room for it. `None`: somebody
+    /// has spent it, or another life has begun.
+    #[cold]
+    pub(crate) fn spend_again(&self, given: &Changed, limit: i64) -> Option<Changed> {
+        let standing = &self.mapping.slots()[given.slot];
+        let mut seen = given.after;
+        let cost = given.before.admitted - seen.counter().admitted;
+        while seen.tag() == given.after.tag() && fits(seen.counter(), cost, limit) {
+            let Counter { attempts, admitted } = seen.counter();
+            // A new life: these are the numbers from before the refund.
+            let next = seen.reborn(Counter { attempts, admitted: admitted + cost });
+            match standing.state.replace(seen, next) {
+                Ok(()) => {
+                    self.announce(given.slot);
+                    return Some(Changed { slot: given.slot, after: next, before: seen.counter() });
+                }
+                Err(standing) => seen = standing,
+            }
+        }
+        None
+    }
+
     #[cold]
     fn take_back(&self, slot: usize, of: State, cost: i64) -> bool {
         let standing = &self.mapping.slots()[slot];

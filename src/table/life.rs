@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Table;
 use super::layout::{Header, Layout, MAGIC};
 use super::mapping::Mapping;
-use super::process::Process;
+use super::process::{self, Process};
 use super::word;
 use crate::clock;
 use crate::os::create::{NewFile, open_to_map};
@@ -116,20 +116,34 @@ pub(crate) fn open(database: &Path, terms: &Terms) -> io::Result<Option<Table>> 
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         Err(error) => return Err(error),
     };
-    if !fits(mapping.header(), terms, boot_id()?) {
+    if !fits(mapping.header(), terms) {
+        return Ok(None);
+    }
+    if !is_of_boot(mapping.header(), boot_id()?) {
+        // Locks do not outlive a boot.
+        if process::is_in_use(&path)? {
+            return Err(io::Error::other(
+                "processes use it for which /proc/sys/kernel/random/boot_id reads otherwise, as in some \
+                 containers; let all of them see the host's",
+            ));
+        }
         return Ok(None);
     }
     let process = Process::new(&path, id_of(&file)?);
-    Ok(Some(Table { mapping, process, id: terms.table_id }))
+    let (id, store_id) = (terms.table_id, terms.store_id);
+    Ok(Some(Table { mapping, process, id, store_id, is_left: AtomicBool::new(false) }))
 }
 
-fn fits(header: &Header, terms: &Terms, boot_id: [u64; 2]) -> bool {
+fn fits(header: &Header, terms: &Terms) -> bool {
     header.magic.load(Ordering::Acquire) == MAGIC
         && header.slots.load(Ordering::Relaxed) == terms.slots
         && header.table_id.load(Ordering::Relaxed) == terms.table_id
         && header.store_id.load(Ordering::Relaxed) == terms.store_id
-        && header.boot_id.iter().zip(boot_id).all(|(word, now)| word.load(Ordering::Relaxed) == now)
         && header.hot.retired.load(Ordering::Relaxed) == 0
+}
+
+fn is_of_boot(header: &Header, boot_id: [u64; 2]) -> bool {
+    header.boot_id.iter().zip(boot_id).all(|(word, now)| word.load(Ordering::Relaxed) == now)
 }
 
 fn id_of(file: &File) -> io::Result<FileId> {

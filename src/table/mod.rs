@@ -35,7 +35,7 @@ mod state;
 mod word;
 mod write;
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Error;
 use crate::judge::Counter;
@@ -51,12 +51,15 @@ pub(crate) struct Table {
     mapping: mapping::Mapping,
     process: process::Process,
     id: u64,
+    store_id: u64,
+    /// Whether this process counts here no longer, be it that others do.
+    is_left: AtomicBool,
 }
 
 /// Why the table could not answer.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// The store counts in another table by now, or in none: attach again.
+    /// This process counts in another table by now, or in none: attach again.
     Retired,
     Failed(Error),
 }
@@ -84,6 +87,11 @@ impl Table {
         self.id
     }
 
+    /// Of the store whose counters these are.
+    pub(crate) fn store_id(&self) -> u64 {
+        self.store_id
+    }
+
     pub(crate) fn slots(&self) -> u64 {
         self.mapping.layout().slots as u64
     }
@@ -95,6 +103,12 @@ impl Table {
     #[inline]
     pub(crate) fn is_retired(&self) -> bool {
         self.mapping.header().hot.retired.load(Ordering::Relaxed) != 0
+            || self.is_left.load(Ordering::Relaxed)
+    }
+
+    /// Sends this process to look where its store counts by now.
+    pub(crate) fn leave(&self) {
+        self.is_left.store(true, Ordering::Release);
     }
 
     /// Sends every process that counts here to look where the store counts by now.

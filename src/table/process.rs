@@ -116,7 +116,7 @@ impl Process {
             return true;
         }
         let owned = self.owned.lock_unbounded();
-        owned.as_ref().is_some_and(|owned| owned.file.is_free(byte_of(owner.number as usize)))
+        owned.as_ref().is_some_and(|owned| owned.file.is_free(byte_of(owner.number as usize), 1))
     }
 
     /// Keeps every other thread out while a fork is under way.
@@ -135,6 +135,11 @@ impl Process {
         let path = quoted(&self.path);
         Error::new(code, format!("cannot open the shared table {path}: {error}; {cure}")).into()
     }
+}
+
+/// Whether any other process owns a number of the table in this file.
+pub(super) fn is_in_use(path: &Path) -> std::io::Result<bool> {
+    Ok(!StoreFile::open(path)?.is_free(byte_of(0), PROCESSES as i64))
 }
 
 /// A process's number while it forks, or while its descriptors are let go.

@@ -23,6 +23,9 @@ struct OneLimit<'a> {
     now: Time,
     question: Question,
     when: When,
+    identity: &'a Identity<'a>,
+    /// How often counters had been forgotten before it counted.
+    forgotten: u64,
 }
 
 impl InTable {
@@ -46,14 +49,18 @@ impl InTable {
             let mut now = when.resolve()?;
             let span = limit.span_at(now);
             let identity = Identity::new(&limit.name, &asked.words, place, &span);
-            if let Some(sought) = self.table.find(&identity) {
+            let identity = &identity;
+            let forgotten = if self.commits_each_hit { self.table.forgotten(identity) } else { 0 };
+            if let Some(sought) = self.table.find(identity) {
                 points::pass("hit-read");
-                if let Ok(changed) = self.table.change(&identity, &sought, step) {
-                    let asked = OneLimit { asked, limit, span, now, question, when };
+                if let Ok(changed) = self.table.change(identity, &sought, step) {
+                    let asked =
+                        OneLimit { asked, limit, span, now, question, when, identity, forgotten };
                     return self.answer_one(access, &asked, &changed, answer);
                 }
-            } else if let Some(changed) = self.claim(access, &identity, step, when, &mut now)? {
-                let asked = OneLimit { asked, limit, span, now, question, when };
+            } else if let Some(changed) = self.claim(access, identity, step, when, &mut now)? {
+                let asked =
+                    OneLimit { asked, limit, span, now, question, when, identity, forgotten };
                 return self.answer_one(access, &asked, &changed, answer);
             }
         }
@@ -67,7 +74,7 @@ impl InTable {
         changed: &Changed,
         answer: &mut Outcome,
     ) -> Result<()> {
-        let OneLimit { asked, limit, span, now, question, when } = *asked;
+        let OneLimit { asked, limit, span, now, question, when, identity, forgotten } = *asked;
         let mut counter = changed.before;
         let verdict = judge(
             slice::from_ref(&limit.limit),
@@ -76,7 +83,14 @@ impl InTable {
             question,
         );
         if self.commits_each_hit {
-            self.commit(access, asked, verdict, slice::from_ref(changed), question, now)?;
+            let committed =
+                self.commit(access, asked, verdict, slice::from_ref(changed), question, now);
+            if let Err(trouble) = committed {
+                if verdict.answer == Answer::Allowed {
+                    self.give_back(access, identity, changed, forgotten, when);
+                }
+                return Err(trouble);
+            }
         } else {
             self.write_if_due(access, when, now);
         }
@@ -126,7 +140,28 @@ impl InTable {
         })
     }
 
-    /// Writes what a hit has counted before it is answered; on failure it has spent nothing.
+    /// Takes back what a hit has spent. What cannot be taken back stays spent until its window ends, so
+    /// nobody is let over a limit.
+    #[cold]
+    pub(super) fn give_back(
+        &self,
+        access: &Access,
+        identity: &Identity<'_>,
+        changed: &Changed,
+        forgotten: u64,
+        when: When,
+    ) {
+        if self.table.undo(changed) {
+            return;
+        }
+        let deadline = access.patience();
+        let _ = Call::enter(&deadline).map_err(Trouble::from).and_then(|_call| {
+            let rows = self.rows(access, &deadline, Occasion::Hit(when.resolve()?));
+            self.table.undo_elsewhere(identity, changed, forgotten, when, &rows, &deadline)
+        });
+    }
+
+    /// Writes what a hit has counted before it is answered.
     #[cold]
     pub(super) fn commit(
         &self,
@@ -144,14 +179,8 @@ impl InTable {
         let is_allowed = verdict.answer == Answer::Allowed;
         let audited = Audited { now, rule: asked.rule, key: asked.key, cost };
         let audited = (access.audit && is_allowed).then_some(&audited);
-        let committed = Call::enter(&deadline).map_err(Trouble::from).and_then(|_call| {
-            self.rows(access, &deadline, Occasion::Hit(now)).commit(&slots, audited, false)
-        });
-        if committed.is_err() && is_allowed {
-            for done in changed {
-                self.table.undo(done);
-            }
-        }
-        committed.map(drop)
+        let _call = Call::enter(&deadline)?;
+        self.rows(access, &deadline, Occasion::Hit(now)).commit(&slots, audited, false)?;
+        Ok(())
     }
 }

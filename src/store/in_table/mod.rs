@@ -38,6 +38,8 @@ pub(super) struct InTable {
     rules: Vec<Box<[TableLimit]>>,
     commits_each_hit: bool,
     interval_ms: i64,
+    /// When to look at the store's file again, by the wall clock.
+    next_look_ms: AtomicI64,
 }
 
 struct TableLimit {
@@ -99,6 +101,7 @@ impl InTable {
             rules,
             commits_each_hit: options.durability == Durability::Hit || options.audit,
             interval_ms: options.flush_interval.as_millis() as i64,
+            next_look_ms: AtomicI64::new(i64::MIN),
         })
     }
 

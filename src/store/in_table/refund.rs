@@ -7,7 +7,7 @@ use crate::os::call::Call;
 use crate::outcome::Outcome;
 use crate::store::access::Access;
 use crate::store::written::Occasion;
-use crate::table::{Changed, Identity, Step};
+use crate::table::{Changed, Identity, Step, Trouble};
 use crate::window::Time;
 
 impl InTable {
@@ -58,14 +58,49 @@ impl InTable {
             let verdict = judge(&limits, &spans, &mut counters, question);
             let slots: Vec<_> = given.iter().flatten().map(|(_, changed)| changed.slot()).collect();
             if self.commits_each_hit && !slots.is_empty() {
-                let deadline = access.patience();
-                let _call = Call::enter(&deadline)?;
-                self.rows(access, &deadline, Occasion::Hit(now)).commit(&slots, None, false)?;
+                let committed = self.commit_refund(access, &slots, now);
+                match committed {
+                    Err(Trouble::Failed(error)) if !self.spend_again(asked, &given) => {
+                        // It stands, for everybody. Only the file does not know yet.
+                        self.note(&Err(error.into()));
+                    }
+                    committed => committed?,
+                }
             } else {
                 self.write_if_due(access, when, now);
             }
             return Ok(Outcome::new(verdict, asked.index, &limits, &spans, &counters, now));
         }
+    }
+
+    fn commit_refund(&self, access: &Access, slots: &[usize], now: Time) -> Result<()> {
+        let deadline = access.patience();
+        let _call = Call::enter(&deadline)?;
+        self.rows(access, &deadline, Occasion::Hit(now)).commit(slots, None, false)?;
+        Ok(())
+    }
+
+    /// Takes a refund back that cannot be written, under all limits. False: it stands under all of
+    /// them, since somebody has used it.
+    fn spend_again(&self, asked: &Asked<'_>, given: &[Option<(i64, Changed)>]) -> bool {
+        let mut done = Vec::new();
+        for (limit, (_, changed)) in asked
+            .limits
+            .iter()
+            .zip(given)
+            .filter_map(|(limit, given)| given.as_ref().map(|given| (limit, given)))
+        {
+            match self.table.spend_again(changed, limit.limit.units()) {
+                Some(spent) => done.push(spent),
+                None => {
+                    done.iter().for_each(|spent| {
+                        self.table.undo(spent);
+                    });
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// Whether there is a counter, which is live then: a refund makes none. `None`: its window is over.

@@ -2,12 +2,10 @@
 
 use super::{Asked, InTable, Result};
 use crate::clock::When;
-use crate::judge::{Counter, Question, judge};
-use crate::os::call::Call;
+use crate::judge::{Answer, Counter, Question, judge};
 use crate::os::points;
 use crate::outcome::Outcome;
 use crate::store::access::Access;
-use crate::store::written::Occasion;
 use crate::table::{Changed, Identity, Step, fits};
 use crate::window::{Span, Time};
 
@@ -65,10 +63,10 @@ impl InTable {
                 .and_then(|()| self.reserve(&hit, &mut reserved, &mut after_waits));
             match done {
                 Ok(Reservation::WindowMovedOn) => continue,
-                Ok(Reservation::Refused) => self.give_back(&hit, &reserved),
+                Ok(Reservation::Refused) => self.give_all_back(&hit, &reserved),
                 Ok(Reservation::Done) => {}
                 Err(trouble) => {
-                    self.give_back(&hit, &reserved);
+                    self.give_all_back(&hit, &reserved);
                     return Err(trouble);
                 }
             }
@@ -84,7 +82,13 @@ impl InTable {
             let now = asked.time_of_answer(&spans, now, after_waits);
             let verdict = judge(&limits, &spans, &mut counters, question);
             if self.commits_each_hit {
-                self.commit(access, asked, verdict, &changed, question, now)?;
+                let committed = self.commit(access, asked, verdict, &changed, question, now);
+                if let Err(trouble) = committed {
+                    if verdict.answer == Answer::Allowed {
+                        self.give_all_back(&hit, &reserved);
+                    }
+                    return Err(trouble);
+                }
             } else {
                 self.write_if_due(access, when, now);
             }
@@ -165,28 +169,11 @@ impl InTable {
         }
     }
 
-    /// What cannot be given back stays spent until its window ends, so nobody is let over a limit.
-    fn give_back(&self, hit: &Hit<'_>, reserved: &[Option<Reserved>]) {
+    fn give_all_back(&self, hit: &Hit<'_>, reserved: &[Option<Reserved>]) {
         for (reserved, identity) in reserved.iter().zip(hit.identities) {
-            if let Some(Reserved { changed, forgotten, .. }) = reserved
-                && !self.table.undo(changed)
-            {
-                let _ = self.give_back_elsewhere(hit, identity, changed, *forgotten);
+            if let Some(Reserved { changed, forgotten, .. }) = reserved {
+                self.give_back(hit.access, identity, changed, *forgotten, hit.when);
             }
         }
-    }
-
-    #[cold]
-    fn give_back_elsewhere(
-        &self,
-        hit: &Hit<'_>,
-        identity: &Identity<'_>,
-        changed: &Changed,
-        forgotten: u64,
-    ) -> Result<()> {
-        let deadline = hit.access.patience();
-        let _call = Call::enter(&deadline)?;
-        let rows = self.rows(hit.access, &deadline, Occasion::Hit(hit.when.resolve()?));
-        self.table.undo_elsewhere(identity, changed, forgotten, hit.when, &rows, &deadline)
     }
 }

@@ -38,6 +38,7 @@ impl InTable {
             let limits: Vec<_> = asked.limits.iter().map(|limit| limit.limit).collect();
             let now = asked.time_of_answer(&spans, now, after_waits);
             let verdict = judge(&limits, &spans, &mut counters, question);
+            self.look_if_due(access, when, now);
             return Ok(Outcome::new(verdict, asked.index, &limits, &spans, &counters, now));
         }
     }
