@@ -4,6 +4,8 @@
 
 mod support;
 
+#[path = "files/apart.rs"]
+mod apart;
 #[path = "files/damaged.rs"]
 mod damaged;
 #[path = "files/owner.rs"]

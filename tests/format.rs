@@ -351,6 +351,20 @@ fn a_store_has_the_number_of_slots_that_it_was_made_with() {
     has_slots(&usual, 1 << 18);
 }
 
+/// For want of space, say: whoever gives a number that fits may go on.
+#[test]
+fn a_store_whose_table_could_not_be_made_is_given_one_of_another_size() {
+    let directory = support::fresh_directory();
+    let store = directory.path().join("limits.db");
+    drop(try_open(&store, "r: 9/min", |options| options.keep_open = false).unwrap());
+    fs::remove_file(table_of(&store)).unwrap();
+    let connection = Connection::open(&store).unwrap();
+    connection.execute_batch("UPDATE shared_table SET id = 0").unwrap();
+    drop(connection);
+    drop(try_open(&store, "r: 9/min", |options| options.table_slots = Some(100)).unwrap());
+    has_slots(&store, 112);
+}
+
 /// Which is the next multiple of 16; another one is refused, none is fine.
 fn has_slots(store: &Path, slots: u64) {
     let with = |slots: Option<u64>| {

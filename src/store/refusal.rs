@@ -11,6 +11,9 @@ pub(super) fn refusal(path: &Path, code: Code, why: &str) -> Error {
 }
 
 pub(super) fn open_error(path: &Path, error: &io::Error, hint: &str) -> Error {
+    if error.kind() == io::ErrorKind::Unsupported && error.raw_os_error().is_none() {
+        return refusal(path, Code::NotStore, &format!("{hint}: {error}"));
+    }
     let errno = error.raw_os_error().unwrap_or_default();
     let (code, cure) = errno::meaning(errno).unwrap_or(match errno {
         libc::ELOOP => (Code::NotStore, "a symbolic link stands where a file belongs: remove it"),

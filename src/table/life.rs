@@ -122,7 +122,8 @@ pub(crate) fn open(database: &Path, terms: &Terms) -> io::Result<Option<Table>> 
     if !is_of_boot(mapping.header(), boot_id()?) {
         // Locks do not outlive a boot.
         if process::is_in_use(&path)? {
-            return Err(io::Error::other(
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
                 "processes use it for which /proc/sys/kernel/random/boot_id reads otherwise, as in some \
                  containers; let all of them see the host's",
             ));

@@ -14,7 +14,7 @@ const NO_MEMORY: &str = "-12";
 const NONE: &str = "";
 
 /// Kind of call, what becomes of it, whether once or from then on, and the codes that fit.
-const FAULTS: [(&str, &str, &[&str], &str); 36] = [
+const FAULTS: [(&str, &str, &[&str], &str); 37] = [
     ("read", "EIO", BOTH, IO),
     ("read", "EINTR", ONCE, NONE),
     ("read", "short", ONCE, NONE),
@@ -36,6 +36,7 @@ const FAULTS: [(&str, &str, &[&str], &str); 36] = [
     ("open", "EIO", ONCE, "-6,-7"),
     ("open", "EMFILE", ONCE, "-11,-6,-7"),
     ("map", "ENOMEM", BOTH, NO_MEMORY),
+    ("map", "EACCES", BOTH, "-7"),
     ("allocate", "EIO", BOTH, IO),
     ("allocate", "ENOSPC", BOTH, FULL),
     ("allocate", "EINTR", ONCE, NONE),

@@ -129,3 +129,13 @@ fn jemalloc() -> String {
     let path = lines.filter_map(|line| line.split(" => ").nth(1)).next();
     path.expect("another allocator: apt-get install libjemalloc2").to_owned()
 }
+
+#[test]
+fn what_is_written_is_sent_to_the_disk_ten_times_a_second() {
+    for durability in ["hit", "interval"] {
+        let report = run("sent", &["-Wl,--export-dynamic"], &["@/store.db", durability]);
+        let (sent, tenths) = (report.number("sent"), report.number("tenths"));
+        // A processor that is late makes it less often, never more.
+        assert!(sent >= tenths / 2 && sent <= tenths + 2, "{durability}: {report}");
+    }
+}
