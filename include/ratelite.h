@@ -68,10 +68,13 @@
  *
  * Any thread may call any function on any limiter at any time, but rl_close() ends its limiter.
  * Calls on one store wait for each other inside a process, at most until their deadline
- * (busy_timeout_ms). No function may be called from a signal handler. During a call most signals
- * of the thread are held back, at most until the call's deadline: all but SIGSEGV, SIGBUS, SIGFPE,
- * SIGILL, SIGTRAP, SIGSYS and SIGABRT. siglongjmp() out of a handler of those is not supported.
- * Nor is the thread cancelled during a call: no function is a cancellation point. Panics inside the
+ * (busy_timeout_ms). No function may be called from a signal handler. While a call is at the file,
+ * most signals of the thread are held back, at most until the call's deadline: all but SIGSEGV, SIGBUS,
+ * SIGFPE, SIGILL, SIGTRAP, SIGSYS and SIGABRT. A hit in the shared table is over before it would be
+ * worth it; handlers run in its midst, and return to it. siglongjmp() out of a handler that came during
+ * a call is not supported: it may leave a hit spent that nobody was told of. Nor is the thread cancelled
+ * during a call: no function is a cancellation point, and asynchronous cancellation must be off, as for
+ * nearly every function of POSIX. Panics inside the
  * library are caught and become RL_EINTERNAL. Nothing is ever printed, with one exception: a process
  * that has no memory left at all ends as by abort(), since Rust's allocations cannot fail. What
  * SQLite lacks is RL_ENOMEM.
@@ -104,13 +107,18 @@
  *
  *  - RL_DURABLE_INTERVAL (the default): hits write what was counted into the file in batches, each
  *    flush_interval_ms (100) as long as anybody hits. Who reads the file by other means is at most
- *    that much behind. A power cut takes at most the last interval; a crash of processes takes
- *    nothing. When traffic stops, the last interval waits in the table for the next hit, rl_prune(),
- *    rl_open(), or the rl_close() of a process's last limiter (the first time, and later once an
- *    interval, since a host may open and close the store for each request).
- *    rl_prune(limiter, 0, &removed) writes everything out and removes nothing.
+ *    that much behind, and longer while more than 2048 keys wait: hits spend an eighth of the time on
+ *    writing at most, and each writes that many at most. A crash of processes takes nothing. When traffic
+ *    stops, the last interval waits in the table for the next hit, rl_prune(), rl_open(), or the
+ *    rl_close() of a process's last limiter (the first time, and later once an interval, since a host may
+ *    open and close the store for each request). rl_prune(limiter, 0, &removed) writes everything out and
+ *    removes nothing.
  *  - RL_DURABLE_HIT, and limiters with `audit`: a hit is in the file before it is answered, 10 to 20
  *    microseconds. Both kinds may be used on one store at once.
+ *
+ * No hit waits for the disk. What is written is sent there each 0.1 s, so a power cut takes the counts of
+ * the last moments: those, what the disk had not finished, and what was not in the file. It damages
+ * nothing.
  *
  * If the file cannot be written (a full disk, say), hits at an interval go on, exactly; rl_info() tells
  * how far the file is behind, and why. A key whose counter must be read from the file, or a table that
@@ -128,7 +136,10 @@
  * table which others use gets RL_ENOTSTORE.
  *
  * While a process is stopped (SIGSTOP) in the midst of a claim, new keys of one in 1024 wait for it, at
- * most until their deadline; live keys go on. At most 4096 processes use a table at a time.
+ * most until their deadline; live keys go on. While one is stopped in the midst of writing, the file
+ * stays behind, as rl_info() tells, and calls that need it return RL_EBUSY. At most 4096 processes use a
+ * table at a time. Processes in containers must see one /proc/sys/kernel/random/boot_id; who sees
+ * another while the table is in use gets RL_ENOTSTORE.
  *
  *
  * THE HOST'S OWN SQLITE
@@ -152,15 +163,18 @@
  *
  * Beside the store stand its -wal, -shm and -table: all four belong together; copy a store in use with
  * `sqlite3 limits.db ".backup copy.db"`, never with cp. A store that is restored from a backup, or whose
- * -table is deleted, begins a new table from what its rows say. The directory must be writable. Only local
- * filesystems: NFS, SMB, FUSE and the like are refused. A store that is deleted or replaced under
+ * -table is deleted, begins a new table from what its rows say; a limiter that is open then keeps the old
+ * one mapped, and its space on the disk, until it is closed. The directory must be writable. Only local
+ * filesystems: NFS, SMB, FUSE and the like are refused, and so is a file that was mounted by itself: give
+ * a container the directory. A store that is deleted or replaced under
  * a running process is noticed within a second; until then hits may count in the old file. A log
  * whose database has gone is kept as `<path>.orphan-<milliseconds>-wal`. Never truncate -shm or -table: every
  * process has them mapped, and the system ends those that touch what is gone (SIGBUS).
  *
  * The library keeps up to 6 descriptors a store, and 1 a file that it refused, open until the
- * process exits or forks, also those of a store that was renamed. Do not close descriptors that you did not open. Doing so after the last
- * rl_close() on a store, as a daemon does, is survived; under a limiter in use it is not.
+ * process exits or forks, also those of a store that was renamed. Do not close descriptors that you did
+ * not open. Doing so after the last rl_close() on a store, as a daemon does, is survived; under a limiter
+ * in use it is not.
  *
  * The library stays mapped after dlclose().
  *
@@ -191,7 +205,7 @@
 #define RL_ABI_VERSION 1
 
 /**
- * For `now_ms`: the system clock, read under the lock that orders the hits.
+ * For `now_ms`: the system clock, read as part of the hit.
  */
 #define RL_NOW -1
 
@@ -237,7 +251,7 @@
 #define RL_EIO -6
 
 /**
- * The system refused access to the store, or to its directory, where -wal and -shm must stand.
+ * The system refused access to the store, or to its directory, where -wal, -shm and -table must stand.
  */
 #define RL_EPERM -7
 
@@ -248,7 +262,7 @@
 
 /**
  * What stands at the path is not a ratelite store, is of a newer format, has a second name (hard
- * link), or is no regular file. It was left as it was.
+ * link), is mounted by itself, or is no regular file. It was left as it was.
  */
 #define RL_ENOTSTORE -9
 
@@ -519,8 +533,9 @@ int rl_open(const char *store,
  *
  * @return RL_OK, whether allowed or denied; RL_EINVAL; RL_ENORULE; RL_EBUSY; RL_EFULL; RL_EIO;
  *         RL_EPERM; RL_ECORRUPT; RL_ENOTSTORE; RL_EFORK; RL_EMFILE; RL_ENOMEM; RL_EINTERNAL.
- *         After a failure nothing is spent; the attempt may stay counted. The library never takes an error for an
- *         allowance: whether to let a request pass then is your decision.
+ *         After a failure nothing is spent; the attempt may stay counted. (What could not be taken
+ *         back, since that failed too, stays spent until its window ends.) The library never takes an
+ *         error for an allowance: whether to let a request pass then is your decision.
  *
  * Any thread, any number at once. Not from a signal handler. Since 0.1.0.
  */
@@ -533,7 +548,8 @@ int rl_hit(struct rl_limiter *limiter,
            struct rl_result *result);
 
 /**
- * Says what a hit of cost 1 would meet now. Reads one moment of the store and changes nothing.
+ * Says what a hit of cost 1 would meet now, and changes nothing. Each counter is read at one moment,
+ * several limits one after the other.
  *
  * For a key that was never seen, expired or was pruned: count 0, remaining = limit.
  *
@@ -569,7 +585,9 @@ int rl_prune(struct rl_limiter *limiter,
 
 /**
  * Frees a limiter. The store's counters stay, and with option keep_open the process keeps the
- * file open for the next rl_open(). In a process made by clone() or _Fork() it does nothing.
+ * file open for the next rl_open(). The last limiter of a process writes out what is not in the file
+ * yet, for which it may wait as long as busy_timeout_ms; what it cannot write stays in the table. In a
+ * process made by clone() or _Fork() it does nothing.
  *
  * @param limiter  A limiter, or NULL, which is a no-op. Using it after this is undefined.
  *
@@ -584,7 +602,7 @@ void rl_close(struct rl_limiter *limiter);
  * @param rule          Name of the rule; NULL for every rule of this limiter's policy.
  * @param key, key_len  As for rl_hit().
  * @param removed       Receives the number of counter rows removed; 0 on failure.
- * @return RL_OK, or as rl_hit().
+ * @return RL_OK, or as rl_hit(). After a failure some of the counters may be gone: call it again.
  *
  * Any thread, any number at once. Since 0.1.0.
  */
@@ -600,7 +618,8 @@ int rl_reset(struct rl_limiter *limiter,
  *
  * @param limiter, rule, key, key_len, now_ms, result  As for rl_hit().
  * @param cost  Units to give back, 0 to RL_MAX_UNITS; 0 answers like rl_status().
- * @return As rl_hit(); the result is that of rl_status() afterwards.
+ * @return As rl_hit(); the result is that of rl_status() afterwards. After a failure nothing was given
+ *         back.
  *
  * Any thread, any number at once. Since 0.1.0.
  */

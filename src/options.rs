@@ -24,7 +24,7 @@ pub enum Durability {
     /// Before it is answered.
     Hit,
     /// At most an interval after it was answered, as long as anybody hits. A process that is killed
-    /// loses nothing; a power cut may take the last interval.
+    /// loses nothing; a power cut may take the last moments.
     Interval,
 }
 

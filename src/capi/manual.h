@@ -68,10 +68,13 @@
  *
  * Any thread may call any function on any limiter at any time, but rl_close() ends its limiter.
  * Calls on one store wait for each other inside a process, at most until their deadline
- * (busy_timeout_ms). No function may be called from a signal handler. During a call most signals
- * of the thread are held back, at most until the call's deadline: all but SIGSEGV, SIGBUS, SIGFPE,
- * SIGILL, SIGTRAP, SIGSYS and SIGABRT. siglongjmp() out of a handler of those is not supported.
- * Nor is the thread cancelled during a call: no function is a cancellation point. Panics inside the
+ * (busy_timeout_ms). No function may be called from a signal handler. While a call is at the file,
+ * most signals of the thread are held back, at most until the call's deadline: all but SIGSEGV, SIGBUS,
+ * SIGFPE, SIGILL, SIGTRAP, SIGSYS and SIGABRT. A hit in the shared table is over before it would be
+ * worth it; handlers run in its midst, and return to it. siglongjmp() out of a handler that came during
+ * a call is not supported: it may leave a hit spent that nobody was told of. Nor is the thread cancelled
+ * during a call: no function is a cancellation point, and asynchronous cancellation must be off, as for
+ * nearly every function of POSIX. Panics inside the
  * library are caught and become RL_EINTERNAL. Nothing is ever printed, with one exception: a process
  * that has no memory left at all ends as by abort(), since Rust's allocations cannot fail. What
  * SQLite lacks is RL_ENOMEM.
@@ -104,13 +107,18 @@
  *
  *  - RL_DURABLE_INTERVAL (the default): hits write what was counted into the file in batches, each
  *    flush_interval_ms (100) as long as anybody hits. Who reads the file by other means is at most
- *    that much behind. A power cut takes at most the last interval; a crash of processes takes
- *    nothing. When traffic stops, the last interval waits in the table for the next hit, rl_prune(),
- *    rl_open(), or the rl_close() of a process's last limiter (the first time, and later once an
- *    interval, since a host may open and close the store for each request).
- *    rl_prune(limiter, 0, &removed) writes everything out and removes nothing.
+ *    that much behind, and longer while more than 2048 keys wait: hits spend an eighth of the time on
+ *    writing at most, and each writes that many at most. A crash of processes takes nothing. When traffic
+ *    stops, the last interval waits in the table for the next hit, rl_prune(), rl_open(), or the
+ *    rl_close() of a process's last limiter (the first time, and later once an interval, since a host may
+ *    open and close the store for each request). rl_prune(limiter, 0, &removed) writes everything out and
+ *    removes nothing.
  *  - RL_DURABLE_HIT, and limiters with `audit`: a hit is in the file before it is answered, 10 to 20
  *    microseconds. Both kinds may be used on one store at once.
+ *
+ * No hit waits for the disk. What is written is sent there each 0.1 s, so a power cut takes the counts of
+ * the last moments: those, what the disk had not finished, and what was not in the file. It damages
+ * nothing.
  *
  * If the file cannot be written (a full disk, say), hits at an interval go on, exactly; rl_info() tells
  * how far the file is behind, and why. A key whose counter must be read from the file, or a table that
@@ -128,7 +136,10 @@
  * table which others use gets RL_ENOTSTORE.
  *
  * While a process is stopped (SIGSTOP) in the midst of a claim, new keys of one in 1024 wait for it, at
- * most until their deadline; live keys go on. At most 4096 processes use a table at a time.
+ * most until their deadline; live keys go on. While one is stopped in the midst of writing, the file
+ * stays behind, as rl_info() tells, and calls that need it return RL_EBUSY. At most 4096 processes use a
+ * table at a time. Processes in containers must see one /proc/sys/kernel/random/boot_id; who sees
+ * another while the table is in use gets RL_ENOTSTORE.
  *
  *
  * THE HOST'S OWN SQLITE
@@ -152,15 +163,18 @@
  *
  * Beside the store stand its -wal, -shm and -table: all four belong together; copy a store in use with
  * `sqlite3 limits.db ".backup copy.db"`, never with cp. A store that is restored from a backup, or whose
- * -table is deleted, begins a new table from what its rows say. The directory must be writable. Only local
- * filesystems: NFS, SMB, FUSE and the like are refused. A store that is deleted or replaced under
+ * -table is deleted, begins a new table from what its rows say; a limiter that is open then keeps the old
+ * one mapped, and its space on the disk, until it is closed. The directory must be writable. Only local
+ * filesystems: NFS, SMB, FUSE and the like are refused, and so is a file that was mounted by itself: give
+ * a container the directory. A store that is deleted or replaced under
  * a running process is noticed within a second; until then hits may count in the old file. A log
  * whose database has gone is kept as `<path>.orphan-<milliseconds>-wal`. Never truncate -shm or -table: every
  * process has them mapped, and the system ends those that touch what is gone (SIGBUS).
  *
  * The library keeps up to 6 descriptors a store, and 1 a file that it refused, open until the
- * process exits or forks, also those of a store that was renamed. Do not close descriptors that you did not open. Doing so after the last
- * rl_close() on a store, as a daemon does, is survived; under a limiter in use it is not.
+ * process exits or forks, also those of a store that was renamed. Do not close descriptors that you did
+ * not open. Doing so after the last rl_close() on a store, as a daemon does, is survived; under a limiter
+ * in use it is not.
  *
  * The library stays mapped after dlclose().
  *

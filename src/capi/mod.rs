@@ -88,8 +88,9 @@ pub unsafe extern "C" fn rl_open(
 ///
 /// @return RL_OK, whether allowed or denied; RL_EINVAL; RL_ENORULE; RL_EBUSY; RL_EFULL; RL_EIO;
 ///         RL_EPERM; RL_ECORRUPT; RL_ENOTSTORE; RL_EFORK; RL_EMFILE; RL_ENOMEM; RL_EINTERNAL.
-///         After a failure nothing is spent; the attempt may stay counted. The library never takes an error for an
-///         allowance: whether to let a request pass then is your decision.
+///         After a failure nothing is spent; the attempt may stay counted. (What could not be taken
+///         back, since that failed too, stays spent until its window ends.) The library never takes an
+///         error for an allowance: whether to let a request pass then is your decision.
 ///
 /// Any thread, any number at once. Not from a signal handler. Since 0.1.0.
 #[unsafe(no_mangle)]
@@ -110,7 +111,8 @@ pub unsafe extern "C" fn rl_hit(
     }
 }
 
-/// Says what a hit of cost 1 would meet now. Reads one moment of the store and changes nothing.
+/// Says what a hit of cost 1 would meet now, and changes nothing. Each counter is read at one moment,
+/// several limits one after the other.
 ///
 /// For a key that was never seen, expired or was pruned: count 0, remaining = limit.
 ///
@@ -163,7 +165,9 @@ pub unsafe extern "C" fn rl_prune(
 }
 
 /// Frees a limiter. The store's counters stay, and with option keep_open the process keeps the
-/// file open for the next rl_open(). In a process made by clone() or _Fork() it does nothing.
+/// file open for the next rl_open(). The last limiter of a process writes out what is not in the file
+/// yet, for which it may wait as long as busy_timeout_ms; what it cannot write stays in the table. In a
+/// process made by clone() or _Fork() it does nothing.
 ///
 /// @param limiter  A limiter, or NULL, which is a no-op. Using it after this is undefined.
 ///
@@ -187,7 +191,7 @@ pub unsafe extern "C" fn rl_close(limiter: *mut rl_limiter) {
 /// @param rule          Name of the rule; NULL for every rule of this limiter's policy.
 /// @param key, key_len  As for rl_hit().
 /// @param removed       Receives the number of counter rows removed; 0 on failure.
-/// @return RL_OK, or as rl_hit().
+/// @return RL_OK, or as rl_hit(). After a failure some of the counters may be gone: call it again.
 ///
 /// Any thread, any number at once. Since 0.1.0.
 #[unsafe(no_mangle)]
@@ -215,7 +219,8 @@ pub unsafe extern "C" fn rl_reset(
 ///
 /// @param limiter, rule, key, key_len, now_ms, result  As for rl_hit().
 /// @param cost  Units to give back, 0 to RL_MAX_UNITS; 0 answers like rl_status().
-/// @return As rl_hit(); the result is that of rl_status() afterwards.
+/// @return As rl_hit(); the result is that of rl_status() afterwards. After a failure nothing was given
+///         back.
 ///
 /// Any thread, any number at once. Since 0.1.0.
 #[unsafe(no_mangle)]

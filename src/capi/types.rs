@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 /// that is loaded: when they differ, do not call anything else.
 pub const RL_ABI_VERSION: c_int = 1;
 
-/// For `now_ms`: the system clock, read under the lock that orders the hits.
+/// For `now_ms`: the system clock, read as part of the hit.
 pub const RL_NOW: i64 = -1;
 
 /// The largest limit, cost and count: 2^53 - 1.
@@ -32,12 +32,12 @@ pub const RL_EBUSY: c_int = -4;
 pub const RL_EFULL: c_int = -5;
 /// Reading or writing the store failed: a broken disk, a file-size limit, a vanished directory.
 pub const RL_EIO: c_int = -6;
-/// The system refused access to the store, or to its directory, where -wal and -shm must stand.
+/// The system refused access to the store, or to its directory, where -wal, -shm and -table must stand.
 pub const RL_EPERM: c_int = -7;
 /// The store, or the row that was asked for, is damaged.
 pub const RL_ECORRUPT: c_int = -8;
 /// What stands at the path is not a ratelite store, is of a newer format, has a second name (hard
-/// link), or is no regular file. It was left as it was.
+/// link), is mounted by itself, or is no regular file. It was left as it was.
 pub const RL_ENOTSTORE: c_int = -9;
 /// This process was made by clone() or _Fork(), so it must not use the stores it inherited.
 pub const RL_EFORK: c_int = -10;

@@ -36,7 +36,7 @@ fn limiters_that_are_closed_at_once_leave_nothing_unwritten() {
     let program = support::compile("hosts/last_closes.c", &["-lsqlite3"]);
     let directory = support::fresh_directory();
     let store = directory.path().join("store.db");
-    let processes = 100 * support::scale();
+    let processes = 400 * support::scale();
     let words = [store.to_str().unwrap(), &processes.to_string()];
     let report = support::run_well(&program, &support::library_dir(), 120, &words);
     assert_eq!(report.number("written"), i64::from(processes), "{report}");

@@ -21,7 +21,7 @@ enum Durability: int
 
     /**
      * At most `Options::$flushIntervalMs` after it was answered, while anybody hits. A killed process
-     * loses nothing, a power cut at most the last interval. `Limiter::prune(0)` writes out what is
+     * loses nothing, a power cut the last moments. `Limiter::prune(0)` writes out what is
      * counted, for a program that reads the file by other means.
      */
     case Interval = 2;
