@@ -89,3 +89,13 @@ pub fn survive(host: &Host, manner: &str, words: &[&str]) -> Report {
 pub fn seeded(seed: u32) -> String {
     format!("seed={seed}")
 }
+
+/// What cannot be given back, since that takes longer than a call has patience, is little.
+#[test]
+fn what_a_failed_hit_has_spent_is_given_back() {
+    let report = Host::plain().run("given_back", &[]).report;
+    println!("{report}");
+    let (failed, in_vain) = (report.number("failed"), report.number("in_vain"));
+    assert_eq!(report.number("lost"), 0, "{report}");
+    assert!(failed > 0 && in_vain * 5 <= failed, "{report}");
+}
