@@ -22,8 +22,9 @@ use crate::switches;
 /// hit that moves the log then waits for a third of the time (3 ms in place of 9).
 const SYNC_EVERY_BYTES: i64 = 1 << 20;
 
-/// And as often as this, so that a power cut takes little more than this. Nobody waits for the disk.
-const SYNC_EVERY: Duration = Duration::from_millis(100);
+/// And about ten times a second, with each round that writes for all, so that a power cut takes little
+/// more. Nobody waits for the disk.
+const SYNC_EVERY: Duration = Duration::from_millis(80);
 
 /// Each time the log has grown by so much, the hit that made it so moves it.
 const MOVE_EVERY_BYTES: i64 = 8 << 20;
