@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::problem;
-use crate::store::{self, Info, SqliteStore, Store};
+use crate::store::{self, AnyStore, Info, Store};
 use crate::units::Cost;
 use crate::window::Time;
 
@@ -22,7 +22,7 @@ use crate::window::Time;
 /// for the system clock, which is then read under the lock that orders the hits.
 pub struct Limiter {
     policy: Arc<Policy>,
-    store: SqliteStore,
+    store: AnyStore,
     secret: Option<Secret>,
 }
 

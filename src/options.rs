@@ -15,8 +15,9 @@ const DEFAULT_DURABILITY: Durability = match cfg!(feature = "test-durable-hit") 
     false => Durability::Interval,
 };
 const DEFAULT_FLUSH_INTERVAL: Duration = Duration::from_millis(100);
-const FLUSH_INTERVALS: RangeInclusive<Duration> =
+const INTERVALS: RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_millis(60_000);
+const DEFAULT_SERVER_TIMEOUT: Duration = Duration::from_millis(100);
 const MOST_TABLE_SLOTS: u64 = 1 << 32;
 const DEFAULT_FILE_MODE: u32 = 0o600;
 
@@ -67,6 +68,15 @@ pub struct Options {
     /// If set, the store keeps HMAC-SHA-256 values under this secret instead of keys. Decided by
     /// whoever creates the store; a store made with another secret, or none, is refused.
     pub key_secret: Option<Vec<u8>>,
+    /// Of a store on a server: the longest that connecting to it may take, the login included. 100 ms
+    /// unless set, 1 ms to 60 s.
+    pub connect_timeout: Duration,
+    /// Of a store on a server: the longest that it may take to answer. 100 ms unless set, 1 ms to 60 s.
+    pub command_timeout: Duration,
+    /// Of a store on a server: whether a client that it has denied is refused by this process until one of
+    /// its windows ends. The server is told of the attempts each `flush_interval`, so `count` lags.
+    /// Off unless set.
+    pub remember_denied: bool,
 }
 
 impl Default for Options {
@@ -83,6 +93,9 @@ impl Default for Options {
             flush_interval: DEFAULT_FLUSH_INTERVAL,
             table_slots: None,
             key_secret: None,
+            connect_timeout: DEFAULT_SERVER_TIMEOUT,
+            command_timeout: DEFAULT_SERVER_TIMEOUT,
+            remember_denied: false,
         }
     }
 }
@@ -98,8 +111,13 @@ impl Options {
         if self.busy_timeout > MAX_BUSY_TIMEOUT {
             return Err(Error::invalid("busy_timeout is over 60 seconds"));
         }
-        if !FLUSH_INTERVALS.contains(&self.flush_interval) {
+        if !INTERVALS.contains(&self.flush_interval) {
             return Err(Error::invalid("flush_interval is not 1 ms to 60 s"));
+        }
+        let timeouts =
+            [("connect_timeout", self.connect_timeout), ("command_timeout", self.command_timeout)];
+        if let Some((name, _)) = timeouts.iter().find(|(_, time)| !INTERVALS.contains(time)) {
+            return Err(Error::invalid(format!("{name} is not 1 ms to 60 s")));
         }
         if self.table_slots.is_some_and(|slots| !(1..=MOST_TABLE_SLOTS).contains(&slots)) {
             return Err(Error::invalid("table_slots is not 1 to 4294967296"));

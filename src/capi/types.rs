@@ -226,6 +226,7 @@ impl rl_options {
                     .map_err(|_| Error::invalid(format!("file_mode {given} is out of range")))?,
             },
             key_secret: key_secret.map(<[u8]>::to_vec),
+            ..defaults
         })
     }
 }

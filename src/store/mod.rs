@@ -16,6 +16,8 @@ mod meta;
 mod one_limit;
 mod patience;
 mod prune;
+#[cfg(feature = "redis")]
+mod redis;
 mod refusal;
 mod registry;
 mod reset;
@@ -40,7 +42,9 @@ use crate::options::Options;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 
-pub(crate) use sqlite::SqliteStore;
+#[cfg(feature = "redis")]
+use redis::{RedisInfo, RedisStore};
+use sqlite::{SqliteInfo, SqliteStore};
 
 /// A place that keeps counters, exact for everyone who shares it.
 pub(crate) trait Store: Send + Sync {
@@ -68,45 +72,61 @@ pub(crate) trait Store: Send + Sync {
 
 /// What [`Store::info`] tells.
 #[derive(Debug, serde::Serialize)]
-pub(crate) struct Info {
-    pub(crate) store: String,
-    pub(crate) engine: &'static str,
-    pub(crate) engine_version: &'static str,
-    /// `hit`: each hit is committed before it is answered; `interval`: after it.
-    pub(crate) durability: &'static str,
-    pub(crate) flush_interval_ms: u64,
-    /// The shared table in which hits are counted; null where they are counted in rows.
-    pub(crate) table: Option<TableInfo>,
-    /// `ofd`, `posix`, or `none` for a store in memory.
-    pub(crate) locks: &'static str,
-    pub(crate) format: i64,
-    pub(crate) keys_hashed: bool,
-    pub(crate) auto_prune: bool,
-    pub(crate) audit: bool,
-    pub(crate) busy_timeout_ms: u64,
-    pub(crate) database_bytes: u64,
-    pub(crate) wal_bytes: u64,
-    /// How many descriptors this process holds on store files, all stores together.
-    pub(crate) descriptors: usize,
+#[serde(untagged)]
+pub(crate) enum Info {
+    Sqlite(SqliteInfo),
+    #[cfg(feature = "redis")]
+    Redis(RedisInfo),
 }
 
-/// Of a shared table.
-#[derive(Debug, serde::Serialize)]
-pub(crate) struct TableInfo {
-    pub(crate) slots: u64,
-    pub(crate) bytes: u64,
-    pub(crate) lag: LagInfo,
+/// A store of any kind. Not behind a pointer: a hit in a file is too short for a call that cannot be
+/// foreseen.
+pub(crate) enum AnyStore {
+    Sqlite(SqliteStore),
+    #[cfg(feature = "redis")]
+    Redis(RedisStore),
 }
 
-/// How far the file lags behind the table.
-#[derive(Debug, serde::Serialize)]
-pub(crate) struct LagInfo {
-    /// About how many counters are not in the file yet.
-    pub(crate) unwritten: u64,
-    /// Since when, at most.
-    pub(crate) ms: u64,
-    /// Why the last try to write them failed; null if it did not.
-    pub(crate) cause: Option<&'static str>,
+impl Store for AnyStore {
+    #[inline(always)]
+    fn ask(
+        &self,
+        rule: usize,
+        key: &StoredKey,
+        question: Question,
+        when: When,
+        answer: &mut Outcome,
+    ) -> Result<()> {
+        match self {
+            Self::Sqlite(store) => store.ask(rule, key, question, when, answer),
+            #[cfg(feature = "redis")]
+            Self::Redis(store) => store.ask(rule, key, question, when, answer),
+        }
+    }
+
+    fn reset(&self, rules: &[usize], key: &StoredKey) -> Result<u64> {
+        match self {
+            Self::Sqlite(store) => store.reset(rules, key),
+            #[cfg(feature = "redis")]
+            Self::Redis(store) => store.reset(rules, key),
+        }
+    }
+
+    fn prune(&self, when: When) -> Result<u64> {
+        match self {
+            Self::Sqlite(store) => store.prune(when),
+            #[cfg(feature = "redis")]
+            Self::Redis(store) => store.prune(when),
+        }
+    }
+
+    fn info(&self) -> Result<Info> {
+        match self {
+            Self::Sqlite(store) => store.info(),
+            #[cfg(feature = "redis")]
+            Self::Redis(store) => store.info(),
+        }
+    }
 }
 
 /// Opens the store of this name for a policy.
@@ -115,20 +135,24 @@ pub(crate) fn open(
     policy: Arc<Policy>,
     options: &Options,
     secret_check: Option<SecretCheck>,
-) -> Result<SqliteStore> {
+) -> Result<AnyStore> {
     if name.is_empty() {
         return Err(Error::invalid("the store is empty: give the path of a file"));
     }
     if name == b":memory:" {
-        return SqliteStore::in_memory(policy, options, secret_check);
+        return SqliteStore::in_memory(policy, options, secret_check).map(AnyStore::Sqlite);
     }
     if let Some(scheme) = uri_scheme(name) {
+        #[cfg(feature = "redis")]
+        if redis::is_meant(scheme) {
+            return RedisStore::open(name, policy, options).map(AnyStore::Redis);
+        }
         return Err(Error::invalid(format!(
             "cannot open a store by \"{scheme}:\": give the path of a file (\"./{scheme}:…\" for \
              one of that name)"
         )));
     }
-    SqliteStore::open(name, policy, options, secret_check)
+    SqliteStore::open(name, policy, options, secret_check).map(AnyStore::Sqlite)
 }
 
 /// `file:…` and `scheme://…` mean other things to SQLite, and to later versions, than a file name.
