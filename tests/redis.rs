@@ -1,8 +1,12 @@
 //! A Redis or Valkey as the store. Each test starts servers of its own, on free ports of this machine.
 
+#[path = "support/agreement.rs"]
+mod agreement;
 mod support;
 
 #[path = "redis/cases.rs"]
 mod cases;
+#[path = "redis/model.rs"]
+mod model;
 #[path = "redis/server.rs"]
 mod server;
