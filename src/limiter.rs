@@ -7,7 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::headers::{self, Style};
 use crate::judge::Question;
 use crate::key::{Secret, StoredKey};
-use crate::options::Options;
+use crate::options::{Insurance, Options, Share};
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::problem;
@@ -24,6 +24,8 @@ pub struct Limiter {
     policy: Arc<Policy>,
     store: AnyStore,
     secret: Option<Secret>,
+    /// By which the insurance judges, where there is one.
+    insured: Option<Arc<Policy>>,
 }
 
 impl Limiter {
@@ -47,8 +49,11 @@ impl Limiter {
         let policy = Arc::new(Policy::parse(policy)?);
         let secret = options.key_secret.as_deref().map(Secret::new).transpose()?;
         let check = secret.as_ref().map(Secret::check);
-        let store = store::open(store, Arc::clone(&policy), options, check)?;
-        Ok(Self { policy, store, secret })
+        let insured = options.insurance.as_ref().map(|insurance| insured(insurance, &policy));
+        let insured = insured.transpose()?;
+        let policies = (Arc::clone(&policy), insured.clone());
+        let store = store::open(store, policies, options, check)?;
+        Ok(Self { policy, store, secret, insured })
     }
 
     /// Counts an attempt of `cost` units (0 to 2^53 - 1) and says whether it is allowed: when it
@@ -136,7 +141,7 @@ impl Limiter {
     ///
     /// [`Code::Invalid`]: the outcome is not one of this limiter's.
     pub fn headers(&self, outcome: &Outcome, style: Style) -> Result<String> {
-        headers::headers(&self.policy, outcome, style)
+        headers::headers(self.policy_of(outcome)?, outcome, style)
     }
 
     /// The JSON body of a refusal by RFC 9457 (`application/problem+json`).
@@ -145,7 +150,7 @@ impl Limiter {
     ///
     /// [`Code::Invalid`]: the outcome is not one of this limiter's.
     pub fn problem(&self, outcome: &Outcome) -> Result<String> {
-        problem::problem(&self.policy, outcome)
+        problem::problem(self.policy_of(outcome)?, outcome)
     }
 
     /// What is in force, as JSON: versions, durability, the kind of locks, sizes.
@@ -169,6 +174,16 @@ impl Limiter {
         &self.policy
     }
 
+    /// The policy that an outcome came of.
+    fn policy_of(&self, outcome: &Outcome) -> Result<&Policy> {
+        if !outcome.insured {
+            return Ok(&self.policy);
+        }
+        let message = "the result is of an insurance, and this limiter has none: pass the result of a \
+                       successful call on the same limiter";
+        self.insured.as_deref().ok_or_else(|| Error::invalid(message))
+    }
+
     #[inline]
     fn rule(&self, name: Option<&str>) -> Result<usize> {
         match name {
@@ -183,6 +198,20 @@ impl Limiter {
             }),
         }
     }
+}
+
+/// The policy of an insurance.
+fn insured(insurance: &Insurance, policy: &Policy) -> Result<Arc<Policy>> {
+    let insured = match &insurance.grants {
+        Share::Percent(percent) => policy.scaled(*percent),
+        Share::Policy(text) => Policy::parse(text.as_bytes())?,
+    };
+    if !insured.has_names_of(policy) {
+        let message = "insurance_policy must have the rules of the policy, by the same names and in the \
+                       same order";
+        return Err(Error::new(Code::Policy, message));
+    }
+    Ok(Arc::new(insured))
 }
 
 #[inline]

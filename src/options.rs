@@ -1,6 +1,7 @@
 //! What a limiter can be told when it is opened.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -77,6 +78,28 @@ pub struct Options {
     /// its windows ends. The server is told of the attempts each `flush_interval`, so `count` lags.
     /// Off unless set.
     pub remember_denied: bool,
+    /// Of a store on a server: what takes over while the server is away. None unless set: calls fail then.
+    pub insurance: Option<Insurance>,
+}
+
+/// A store in a file that takes over while a server is away, and hands back when it answers again.
+/// Its counters are its own: nothing is carried over, in either direction.
+#[derive(Clone, Debug)]
+pub struct Insurance {
+    /// The path of the file, created if it is not there. Whoever shares it shares the counts.
+    pub store: PathBuf,
+    /// What it grants.
+    pub grants: Share,
+}
+
+/// What an [`Insurance`] grants.
+#[derive(Clone, Debug)]
+pub enum Share {
+    /// So many percent of each limit, 1 to 100: rounded down, and at least one unit. With 100 each of
+    /// ten machines lets the whole limit in.
+    Percent(u32),
+    /// Another policy, with rules of the same names in the same order.
+    Policy(String),
 }
 
 impl Default for Options {
@@ -96,6 +119,7 @@ impl Default for Options {
             connect_timeout: DEFAULT_SERVER_TIMEOUT,
             command_timeout: DEFAULT_SERVER_TIMEOUT,
             remember_denied: false,
+            insurance: None,
         }
     }
 }
@@ -113,6 +137,11 @@ impl Options {
         }
         if !INTERVALS.contains(&self.flush_interval) {
             return Err(Error::invalid("flush_interval is not 1 ms to 60 s"));
+        }
+        if let Some(Insurance { grants: Share::Percent(percent), .. }) = self.insurance
+            && !(1..=100).contains(&percent)
+        {
+            return Err(Error::invalid("insurance_percent is not 1 to 100"));
         }
         let timeouts =
             [("connect_timeout", self.connect_timeout), ("command_timeout", self.command_timeout)];

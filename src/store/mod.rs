@@ -12,6 +12,8 @@ mod first_open;
 mod housekeeping;
 mod in_rows;
 mod in_table;
+#[cfg(feature = "redis")]
+mod insured;
 mod meta;
 mod one_limit;
 mod patience;
@@ -32,6 +34,8 @@ mod upgrade;
 mod watched_file;
 mod written;
 
+#[cfg(feature = "redis")]
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use crate::clock::When;
@@ -42,9 +46,12 @@ use crate::options::Options;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 
-#[cfg(feature = "redis")]
-use redis::{RedisInfo, RedisStore};
 use sqlite::{SqliteInfo, SqliteStore};
+#[cfg(feature = "redis")]
+use {
+    insured::{Insured, InsuredInfo},
+    redis::{RedisInfo, RedisStore},
+};
 
 /// A place that keeps counters, exact for everyone who shares it.
 pub(crate) trait Store: Send + Sync {
@@ -77,6 +84,8 @@ pub(crate) enum Info {
     Sqlite(SqliteInfo),
     #[cfg(feature = "redis")]
     Redis(RedisInfo),
+    #[cfg(feature = "redis")]
+    Insured(InsuredInfo),
 }
 
 /// A store of any kind. Not behind a pointer: a hit in a file is too short for a call that cannot be
@@ -85,6 +94,8 @@ pub(crate) enum AnyStore {
     Sqlite(SqliteStore),
     #[cfg(feature = "redis")]
     Redis(RedisStore),
+    #[cfg(feature = "redis")]
+    Insured(Insured<RedisStore, SqliteStore>),
 }
 
 impl Store for AnyStore {
@@ -101,6 +112,8 @@ impl Store for AnyStore {
             Self::Sqlite(store) => store.ask(rule, key, question, when, answer),
             #[cfg(feature = "redis")]
             Self::Redis(store) => store.ask(rule, key, question, when, answer),
+            #[cfg(feature = "redis")]
+            Self::Insured(store) => store.ask(rule, key, question, when, answer),
         }
     }
 
@@ -109,6 +122,8 @@ impl Store for AnyStore {
             Self::Sqlite(store) => store.reset(rules, key),
             #[cfg(feature = "redis")]
             Self::Redis(store) => store.reset(rules, key),
+            #[cfg(feature = "redis")]
+            Self::Insured(store) => store.reset(rules, key),
         }
     }
 
@@ -117,6 +132,8 @@ impl Store for AnyStore {
             Self::Sqlite(store) => store.prune(when),
             #[cfg(feature = "redis")]
             Self::Redis(store) => store.prune(when),
+            #[cfg(feature = "redis")]
+            Self::Insured(store) => store.prune(when),
         }
     }
 
@@ -125,34 +142,68 @@ impl Store for AnyStore {
             Self::Sqlite(store) => store.info(),
             #[cfg(feature = "redis")]
             Self::Redis(store) => store.info(),
+            #[cfg(feature = "redis")]
+            Self::Insured(store) => store.info(),
         }
     }
 }
 
-/// Opens the store of this name for a policy.
+/// Opens the store of this name for a policy, and for that of its insurance, if it is to have one.
 pub(crate) fn open(
     name: &[u8],
-    policy: Arc<Policy>,
+    (policy, insured): (Arc<Policy>, Option<Arc<Policy>>),
     options: &Options,
     secret_check: Option<SecretCheck>,
 ) -> Result<AnyStore> {
     if name.is_empty() {
         return Err(Error::invalid("the store is empty: give the path of a file"));
     }
-    if name == b":memory:" {
-        return SqliteStore::in_memory(policy, options, secret_check).map(AnyStore::Sqlite);
+    let scheme = uri_scheme(name);
+    #[cfg(feature = "redis")]
+    if scheme.is_some_and(redis::is_meant) {
+        return open_on_server(name, (policy, insured), options, secret_check);
     }
-    if let Some(scheme) = uri_scheme(name) {
-        #[cfg(feature = "redis")]
-        if redis::is_meant(scheme) {
-            return RedisStore::open(name, policy, options).map(AnyStore::Redis);
-        }
+    if let Some(scheme) = scheme {
         return Err(Error::invalid(format!(
             "cannot open a store by \"{scheme}:\": give the path of a file (\"./{scheme}:…\" for \
              one of that name)"
         )));
     }
-    SqliteStore::open(name, policy, options, secret_check).map(AnyStore::Sqlite)
+    if insured.is_some() {
+        return Err(Error::invalid("insurance is for stores on a server, and this one is a file"));
+    }
+    open_file(name, policy, options, secret_check).map(AnyStore::Sqlite)
+}
+
+fn open_file(
+    name: &[u8],
+    policy: Arc<Policy>,
+    options: &Options,
+    secret_check: Option<SecretCheck>,
+) -> Result<SqliteStore> {
+    match name {
+        b":memory:" => SqliteStore::in_memory(policy, options, secret_check),
+        path => SqliteStore::open(path, policy, options, secret_check),
+    }
+}
+
+#[cfg(feature = "redis")]
+fn open_on_server(
+    name: &[u8],
+    (policy, insured): (Arc<Policy>, Option<Arc<Policy>>),
+    options: &Options,
+    secret_check: Option<SecretCheck>,
+) -> Result<AnyStore> {
+    let server = RedisStore::open(name, policy, options)?;
+    let (Some(insured), Some(insurance)) = (insured, &options.insurance) else {
+        return Ok(AnyStore::Redis(server));
+    };
+    let path = insurance.store.as_os_str().as_bytes();
+    if path.is_empty() || uri_scheme(path).is_some() {
+        return Err(Error::invalid("insurance is not the path of a file"));
+    }
+    let file = open_file(path, insured, options, secret_check)?;
+    Ok(AnyStore::Insured(Insured::new(server, file)))
 }
 
 /// `file:…` and `scheme://…` mean other things to SQLite, and to later versions, than a file name.

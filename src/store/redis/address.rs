@@ -250,7 +250,9 @@ fn endpoint(text: &str, default_port: u16) -> Result<Endpoint> {
         }
         None => text.split_once(':').unwrap_or((text, "")),
     };
-    let is_host = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
+    // Of an IPv6 address, a zone may be named: fe80::1%eth0.
+    let others = if text.starts_with('[') { ".-_:%" } else { ".-_" };
+    let is_host = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
     if host.is_empty() || !host.chars().all(is_host) {
         return Err(wrong("a host is missing or is no name: give host or host:port"));
     }
