@@ -6,6 +6,8 @@ mod support;
 
 #[path = "redis/cases.rs"]
 mod cases;
+#[path = "redis/exactness.rs"]
+mod exactness;
 #[path = "redis/model.rs"]
 mod model;
 #[path = "redis/server.rs"]

@@ -40,7 +40,8 @@ pub enum Step {
     Advance(i64),
 }
 
-/// How a limiter is opened.
+/// How a limiter is opened, where the store has a choice.
+#[allow(dead_code)] // a server has none
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
     pub policy: usize,
