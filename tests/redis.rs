@@ -6,8 +6,16 @@ mod support;
 
 #[path = "redis/cases.rs"]
 mod cases;
+#[path = "redis/denied.rs"]
+mod denied;
 #[path = "redis/exactness.rs"]
 mod exactness;
+#[path = "redis/faults.rs"]
+mod faults;
+#[path = "redis/hosts.rs"]
+mod hosts;
+#[path = "redis/insurance.rs"]
+mod insurance;
 #[path = "redis/model.rs"]
 mod model;
 #[path = "redis/server.rs"]

@@ -58,9 +58,10 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// On the port of before, with nothing in it.
+    /// On the port of before, with what it has kept.
     pub fn restart(&mut self) {
-        self.kill();
+        let _ = self.child.kill();
+        self.child.wait().unwrap();
         let _ = fs::remove_file(self.socket());
         self.child = spawn(self.port, &self.directory, &self.options);
         assert!(answers(&mut self.child, self.port), "redis-server does not start again");

@@ -121,7 +121,15 @@ impl Word {
             "BUSY" | "MISCONF" | "NOREPLICAS" => Self::NotNow,
             // Redis before 7 puts what a script met into a sentence of its own.
             "ERR" if text.contains("running script") => Self::met_by_script(text),
-            "ERR" if text.contains("invalid password") || text.contains("AUTH") => Self::NoLogin,
+            "ERR" if text.contains("The user executing the script") => Self::NoPermission,
+            // A call has more words than a server takes of somebody it does not know.
+            "ERR"
+                if ["invalid password", "AUTH", "unauthenticated"]
+                    .iter()
+                    .any(|words| text.contains(words)) =>
+            {
+                Self::NoLogin
+            }
             _ => Self::Other,
         }
     }
@@ -132,6 +140,7 @@ impl Word {
             ("-READONLY", Self::ReadOnly),
             ("WRONGTYPE", Self::Damaged),
             ("NOPERM", Self::NoPermission),
+            ("The user executing the script", Self::NoPermission),
             ("-MISCONF", Self::NotNow),
             ("-NOREPLICAS", Self::NotNow),
         ];
