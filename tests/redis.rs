@@ -6,6 +6,8 @@ mod support;
 
 #[path = "redis/cases.rs"]
 mod cases;
+#[path = "redis/cluster.rs"]
+mod cluster;
 #[path = "redis/denied.rs"]
 mod denied;
 #[path = "redis/exactness.rs"]
@@ -18,5 +20,9 @@ mod hosts;
 mod insurance;
 #[path = "redis/model.rs"]
 mod model;
+#[path = "redis/sentinel.rs"]
+mod sentinel;
 #[path = "redis/server.rs"]
 mod server;
+#[path = "redis/tls.rs"]
+mod tls;

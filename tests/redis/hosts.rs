@@ -38,8 +38,12 @@ fn a_library_that_writes_without_protection_is_ended_by_sigpipe() {
 #[test]
 fn parent_threads_and_children_share_a_limiter_and_no_connection() {
     let server = Server::start();
+    forks_well(&server, &server.url());
+}
+
+pub fn forks_well(server: &Server, store: &str) {
     let before: String = server.ask(&["INFO", "stats"]);
-    let report = runs_well("fork", &server.url());
+    let report = runs_well("fork", store);
     println!("{report}");
     let after: String = server.ask(&["INFO", "stats"]);
     // One for each thread of the parent, one for each child, and those of `ask`.

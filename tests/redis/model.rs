@@ -1,53 +1,36 @@
 //! The model test, on a server: the same answers as from a file.
 
 use proptest::prelude::*;
-use ratelite::Limiter;
+use ratelite::{Limiter, Options};
 
 use super::agreement::{Manner, Model, POLICIES, Scene, agree, manner, steps};
 use super::server::Server;
 use super::support;
 
-/// Two limiters on a server, in the manner of which only the policy counts here.
-struct ServerScene<'a> {
-    server: &'a Server,
-    manners: [Manner; 2],
+/// Two limiters on a server, in whose manners only the policy counts.
+pub struct PolicyOnly {
+    store: String,
+    set: fn(&mut Options),
+    manners: Option<[Manner; 2]>,
     limiters: [Option<Limiter>; 2],
 }
 
-impl<'a> ServerScene<'a> {
-    fn new(server: &'a Server, manners: [Manner; 2]) -> Self {
-        server.ask::<()>(&["FLUSHALL"]);
-        let mut scene = Self { server, manners, limiters: [None, None] };
-        scene.open_all(manners, false);
-        scene
-    }
-
-    /// What the server has, as a model.
-    fn stored(&self) -> Model {
-        let mut model = Model::default();
-        for key in self.server.keys() {
-            let client = key.bytes().nth("ratelite:{".len()).unwrap();
-            for (field, value) in self.server.ask::<Vec<(String, String)>>(&["HGETALL", &key]) {
-                let pair = |text: &str, separator| {
-                    let (one, other) = text.split_once(separator).unwrap();
-                    (one.parse::<i64>().unwrap(), other.parse::<i64>().unwrap())
-                };
-                let ((window, start), counter) = (pair(&field, ':'), pair(&value, ' '));
-                model.0.insert((client, window, start), counter);
-            }
-        }
-        model
+impl PolicyOnly {
+    pub fn new(store: String, set: fn(&mut Options)) -> Self {
+        Self { store, set, manners: None, limiters: [None, None] }
     }
 }
 
-impl Scene for ServerScene<'_> {
+impl Scene for PolicyOnly {
     fn open(&mut self, which: usize, manner: Manner) {
         self.limiters[which] = None;
         let mut options = support::options();
+        (self.set)(&mut options);
+        // The model prunes only when it is told to.
         options.auto_prune = false;
         let policy = POLICIES[manner.policy].0;
-        self.limiters[which] = Some(Limiter::open(&self.server.url(), policy, &options).unwrap());
-        self.manners[which] = manner;
+        self.limiters[which] = Some(Limiter::open(&self.store, policy, &options).unwrap());
+        self.manners.get_or_insert([manner; 2])[which] = manner;
     }
 
     fn open_all(&mut self, manners: [Manner; 2], _is_table_lost: bool) {
@@ -60,12 +43,29 @@ impl Scene for ServerScene<'_> {
     }
 
     fn manner(&self, which: usize) -> Manner {
-        self.manners[which]
+        self.manners.unwrap()[which]
     }
 
     fn prunes(&self) -> bool {
         false
     }
+}
+
+/// What a server has, as a model.
+fn stored(server: &Server) -> Model {
+    let mut model = Model::default();
+    for key in server.keys() {
+        let client = key.bytes().nth("ratelite:{".len()).unwrap();
+        for (field, value) in server.ask::<Vec<(String, String)>>(&["HGETALL", &key]) {
+            let pair = |text: &str, separator| {
+                let (one, other) = text.split_once(separator).unwrap();
+                (one.parse::<i64>().unwrap(), other.parse::<i64>().unwrap())
+            };
+            let ((window, start), counter) = (pair(&field, ':'), pair(&value, ' '));
+            model.0.insert((client, window, start), counter);
+        }
+    }
+    model
 }
 
 #[test]
@@ -77,8 +77,10 @@ fn any_sequence_of_calls_on_a_server_agrees_with_the_model() {
         ..Default::default()
     };
     proptest!(config, |(manners in [manner(), manner()], steps in steps())| {
-        let mut scene = ServerScene::new(&server, manners);
+        server.ask::<()>(&["FLUSHALL"]);
+        let mut scene = PolicyOnly::new(server.url(), |_| {});
+        scene.open_all(manners, false);
         let model = agree(&mut scene, steps)?;
-        prop_assert_eq!(scene.stored(), model);
+        prop_assert_eq!(stored(&server), model);
     });
 }
