@@ -95,7 +95,7 @@ pub(crate) enum AnyStore {
     #[cfg(feature = "redis")]
     Redis(RedisStore),
     #[cfg(feature = "redis")]
-    Insured(Insured<RedisStore, SqliteStore>),
+    Insured(Box<Insured<RedisStore, SqliteStore>>),
 }
 
 impl Store for AnyStore {
@@ -203,7 +203,7 @@ fn open_on_server(
         return Err(Error::invalid("insurance is not the path of a file"));
     }
     let file = open_file(path, insured, options, secret_check)?;
-    Ok(AnyStore::Insured(Insured::new(server, file)))
+    Ok(AnyStore::Insured(Box::new(Insured::new(server, file))))
 }
 
 /// `file:…` and `scheme://…` mean other things to SQLite, and to later versions, than a file name.

@@ -55,7 +55,7 @@ impl Scene for PolicyOnly {
 fn stored(server: &Server) -> Model {
     let mut model = Model::default();
     for key in server.keys() {
-        let client = key.bytes().nth("ratelite:{".len()).unwrap();
+        let client = key.as_bytes()["ratelite:{".len()];
         for (field, value) in server.ask::<Vec<(String, String)>>(&["HGETALL", &key]) {
             let pair = |text: &str, separator| {
                 let (one, other) = text.split_once(separator).unwrap();
