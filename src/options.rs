@@ -141,7 +141,7 @@ impl Options {
         if let Some(Insurance { grants: Share::Percent(percent), .. }) = self.insurance
             && !(1..=100).contains(&percent)
         {
-            return Err(Error::invalid("insurance_percent is not 1 to 100"));
+            return Err(Error::invalid("option insurance_percent is not 1 to 100"));
         }
         let timeouts =
             [("connect_timeout", self.connect_timeout), ("command_timeout", self.command_timeout)];

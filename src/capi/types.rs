@@ -298,7 +298,11 @@ impl rl_options {
                 let store = PathBuf::from(OsStr::from_bytes(path));
                 Ok(Some(Insurance { store, grants }))
             }
-            None if has_more => Err(Error::invalid("option insurance is NULL: give a path")),
+            None if has_more => {
+                let message = "option insurance_policy or insurance_percent is given without \
+                               insurance: give the path of its file";
+                Err(Error::invalid(message))
+            }
             None => Ok(None),
         }
     }
