@@ -20,6 +20,8 @@ mod hosts;
 mod insurance;
 #[path = "redis/model.rs"]
 mod model;
+#[path = "redis/secrets.rs"]
+mod secrets;
 #[path = "redis/sentinel.rs"]
 mod sentinel;
 #[path = "redis/server.rs"]

@@ -194,7 +194,7 @@ fn open_on_server(
     options: &Options,
     secret_check: Option<SecretCheck>,
 ) -> Result<AnyStore> {
-    let server = RedisStore::open(name, policy, options)?;
+    let server = RedisStore::open(name, policy, options, secret_check)?;
     let (Some(insured), Some(insurance)) = (insured, &options.insurance) else {
         return Ok(AnyStore::Redis(server));
     };

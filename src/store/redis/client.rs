@@ -17,6 +17,7 @@ use super::script::{Script, Scripts};
 use super::wire::Connection;
 use super::{slot, tls};
 use crate::error::{Code, Error, Result};
+use crate::key::SecretCheck;
 use crate::os::mutex::Mutex;
 
 /// How many idle connections to a server are kept. As many as there are calls at once are made.
@@ -46,6 +47,8 @@ pub(super) struct Timeouts {
 pub(super) struct State {
     lanes: Vec<Lane>,
     route: Route,
+    /// The secret under which the server's keys are known to be hashed.
+    pub(super) agreed: Option<SecretCheck>,
 }
 
 /// The way to one server.
@@ -74,7 +77,7 @@ pub(super) struct Pool {
 impl Client {
     pub(super) fn new(address: Address, timeouts: Timeouts) -> Result<Self> {
         let tls = address.tls.as_ref().map(tls::config).transpose()?;
-        let state = State { lanes: Vec::new(), route: Route::new(&address) };
+        let state = State { lanes: Vec::new(), route: Route::new(&address), agreed: None };
         Ok(Self {
             address,
             timeouts,

@@ -231,7 +231,7 @@ impl Refusal {
             }
             Word::NoPermission => {
                 let cure = "its user needs +eval +evalsha +time +hmget +hset +hlen +hkeys +hdel \
-                            +del +pttl +pexpireat, and the keys of the prefix";
+                            +del +pttl +pexpireat (under key_secret +get +set), and the keys of the prefix";
                 (Code::Permission, text, cure)
             }
             Word::Damaged => {

@@ -33,7 +33,7 @@ use crate::clock::{self, When};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::judge::{Answer, Counter, Question, judge};
-use crate::key::StoredKey;
+use crate::key::{SecretCheck, StoredKey};
 use crate::options::{Durability, MAX_BUSY_TIMEOUT, Options};
 use crate::os::call::Call;
 use crate::outcome::Outcome;
@@ -56,6 +56,7 @@ pub(crate) struct RedisStore {
     client: Arc<Client>,
     policy: Arc<Policy>,
     options: Options,
+    secret_check: Option<SecretCheck>,
 }
 
 /// A question about a client under a rule.
@@ -78,13 +79,39 @@ struct Said {
 
 impl RedisStore {
     /// Nothing is sent yet: a host must be able to start while its server is away.
-    pub(super) fn open(name: &[u8], policy: Arc<Policy>, options: &Options) -> Result<Self> {
+    pub(super) fn open(
+        name: &[u8],
+        policy: Arc<Policy>,
+        options: &Options,
+        secret_check: Option<SecretCheck>,
+    ) -> Result<Self> {
         let address = Address::parse(name)?;
         refuse_options_of_files(options)?;
         let timeouts =
             Timeouts { connect: options.connect_timeout, command: options.command_timeout };
         let client = registry::acquire(address, timeouts)?;
-        Ok(Self { client, policy, options: options.clone() })
+        Ok(Self { client, policy, options: options.clone(), secret_check })
+    }
+
+    /// Makes sure, once a process, that all who hash keys on the server do so under one secret. Those who
+    /// hash none are not asked, so that they pay nothing for it.
+    fn agree_on_secret(&self) -> Result<()> {
+        let Some(check) = self.secret_check else { return Ok(()) };
+        if self.client.state.lock_unbounded().agreed == Some(check) {
+            return Ok(());
+        }
+        let half =
+            |at: usize| check[at..].first_chunk().map_or(0, |half| i64::from_le_bytes(*half));
+        let key = format!("{}:key_secret", self.client.address.prefix);
+        let script = &self.client.scripts.secret;
+        if self.client.run(script, key.as_bytes(), &[half(0), half(8)])? != [1] {
+            return Err(Error::invalid(format!(
+                "store {}: its keys are hashed under another key_secret; give that, or another prefix",
+                self.client.address.shown
+            )));
+        }
+        self.client.state.lock_unbounded().agreed = Some(check);
+        Ok(())
     }
 
     fn key(&self, key: &StoredKey, rule: &Rule) -> Vec<u8> {
@@ -263,6 +290,7 @@ impl Store for RedisStore {
         answer: &mut Outcome,
     ) -> Result<()> {
         let _call = enter()?;
+        self.agree_on_secret()?;
         let (rule, index) = (&self.policy.rules()[rule], rule);
         let asked = Asked { rule, index, key: self.key(key, rule), question, when };
         *answer = match question {
@@ -276,6 +304,7 @@ impl Store for RedisStore {
     /// One atomic step a rule.
     fn reset(&self, rules: &[usize], key: &StoredKey) -> Result<u64> {
         let _call = enter()?;
+        self.agree_on_secret()?;
         let mut removed = 0;
         for &index in rules {
             let rule = &self.policy.rules()[index];

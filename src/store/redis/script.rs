@@ -14,6 +14,7 @@ pub(super) struct Scripts {
     pub(super) status: Script,
     pub(super) refund: Script,
     pub(super) reset: Script,
+    pub(super) secret: Script,
 }
 
 impl Scripts {
@@ -23,6 +24,7 @@ impl Scripts {
             status: Script::new(concat!(include_str!("windows.lua"), include_str!("status.lua"))),
             refund: Script::new(concat!(include_str!("windows.lua"), include_str!("refund.lua"))),
             reset: Script::new(include_str!("reset.lua")),
+            secret: Script::new(include_str!("secret.lua")),
         }
     }
 }
