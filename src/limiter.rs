@@ -19,7 +19,8 @@ use crate::window::Time;
 ///
 /// Any thread may use it. Its methods take the name of a rule, or `None` for the only rule of a
 /// policy that has one; and a time in milliseconds since the Unix epoch (1970 to 9998), or `None`
-/// for the system clock, which is then read under the lock that orders the hits.
+/// for the system clock, which is then read under the lock that orders the hits; of a store on a server
+/// for the server's.
 pub struct Limiter {
     policy: Arc<Policy>,
     store: AnyStore,
@@ -31,8 +32,9 @@ pub struct Limiter {
 impl Limiter {
     /// Opens a store and applies a policy to it.
     ///
-    /// `store` is the path of a file, created if it is not there, or `:memory:` for counters of
-    /// this limiter alone. `policy` is text such as `login: POST /login 3/10s; api: * 10/10s`.
+    /// `store` is the path of a file, created if it is not there; `:memory:` for counters of this
+    /// limiter alone; or the address of a server, such as `redis://host:6379/0`, which is not asked
+    /// yet. `policy` is text such as `login: POST /login 3/10s; api: * 10/10s`.
     ///
     /// # Errors
     ///
@@ -64,7 +66,8 @@ impl Limiter {
     ///
     /// [`Code::NoRule`], [`Code::Invalid`] (empty key, cost, time), and those of the store:
     /// [`Code::Busy`], [`Code::Full`], [`Code::Io`], [`Code::Permission`], [`Code::Corrupt`],
-    /// [`Code::NotStore`], [`Code::Fork`]. After an error nothing was counted.
+    /// [`Code::NotStore`], [`Code::Fork`]; of a server also [`Code::Unavailable`], after which it may
+    /// have been counted, if the answer was lost. After any other error nothing was.
     #[inline(always)] // into `rl_hit`, the hot path of every language
     pub fn hit(
         &self,

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! redis://[user[:password]@]host[:port][/db]            rediss://…  the same by TLS
+//! valkey://…                                            valkeys://…  the same
 //! redis+unix://[user[:password]@]/path/of/socket
 //! redis-cluster://[…@]host[:port]{,host[:port]}         rediss-cluster://…
 //! redis-sentinel://[…@]host[:port]{,…}/master[/db]      rediss-sentinel://…
@@ -33,7 +34,6 @@ pub(super) struct Address {
     pub(super) login: Login,
     pub(super) sentinel_login: Login,
     pub(super) tls: Option<TlsFiles>,
-    pub(super) prefix: String,
     /// As it stands in messages: no user, no password, no option.
     pub(super) shown: String,
 }
@@ -75,13 +75,9 @@ struct Parts<'a> {
 }
 
 impl Address {
-    /// Whether a store's name means a server: its scheme is one of ours.
-    pub(in crate::store) fn is_meant(scheme: &str) -> bool {
-        kind(scheme).is_some()
-    }
-
-    /// Reads an address; [`Code::Invalid`](crate::error::Code::Invalid) says what is wrong with it.
-    pub(super) fn parse(name: &[u8]) -> Result<Self> {
+    /// Reads an address, and the prefix of the keys there;
+    /// [`Code::Invalid`](crate::error::Code::Invalid) says what is wrong with it.
+    pub(super) fn parse(name: &[u8]) -> Result<(Self, String)> {
         let name = std::str::from_utf8(name).map_err(|_| wrong("it is not UTF-8"))?;
         let (scheme, rest) = name.split_once("://").ok_or_else(|| wrong("it has no \"://\""))?;
         let (kind, is_tls) = kind(scheme).ok_or_else(|| wrong("its scheme is unknown"))?;
@@ -137,7 +133,7 @@ impl Address {
         };
         let tls = is_tls.then_some(tls);
         let shown = shown(scheme, &mode, &endpoints, login.db);
-        Ok(Self { mode, endpoints, login, sentinel_login, tls, prefix, shown })
+        Ok((Self { mode, endpoints, login, sentinel_login, tls, shown }, prefix))
     }
 
     /// The server's word for how it is reached.
@@ -154,6 +150,11 @@ impl Address {
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
         [&self.login.password, &self.sentinel_login.password].into_iter().flatten().map(|s| &**s)
     }
+}
+
+/// Whether a store's name means a server: its scheme is one of ours.
+pub(in crate::store) fn is_meant(scheme: &str) -> bool {
+    kind(scheme).is_some()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -374,6 +375,10 @@ mod tests {
     use crate::error::Code;
 
     fn parse(name: &str) -> Address {
+        with_prefix(name).0
+    }
+
+    fn with_prefix(name: &str) -> (Address, String) {
         Address::parse(name.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
@@ -383,15 +388,15 @@ mod tests {
 
     #[test]
     fn an_address_says_where_and_who() {
-        let plain = parse("redis://localhost");
+        let (plain, prefix) = with_prefix("redis://localhost");
         assert_eq!(plain.endpoints, [tcp("localhost", 6379)]);
-        assert_eq!((plain.prefix.as_str(), plain.login.db, plain.tls), ("ratelite", 0, None));
+        assert_eq!((prefix.as_str(), plain.login.db, plain.tls), ("ratelite", 0, None));
 
-        let whole = parse("redis://me:p%40ss:w@rd@db.example:7000/3?prefix=app:1");
+        let (whole, prefix) = with_prefix("redis://me:p%40ss:w@rd@db.example:7000/3?prefix=app:1");
         assert_eq!(whole.endpoints, [tcp("db.example", 7000)]);
         assert_eq!(whole.login.user.as_deref(), Some("me"));
         assert_eq!(whole.login.password.as_deref(), Some("p@ss:w@rd"));
-        assert_eq!((whole.login.db, whole.prefix.as_str()), (3, "app:1"));
+        assert_eq!((whole.login.db, prefix.as_str()), (3, "app:1"));
 
         let nameless = parse("redis://:secret@[::1]:6380/");
         assert_eq!(nameless.endpoints, [tcp("::1", 6380)]);
@@ -412,7 +417,7 @@ mod tests {
         let cluster = parse("redis-cluster://a:1,b:2,c/");
         assert_eq!(cluster.endpoints, [tcp("a", 1), tcp("b", 2), tcp("c", 6379)]);
         assert!(cluster.mode == Mode::Cluster && cluster.tls.is_none());
-        assert!(parse("rediss-cluster://a").tls.is_some());
+        assert!(parse("rediss-cluster://a").tls.is_some() && parse("valkeys://a").tls.is_some());
 
         let sentinel = parse("redis-sentinel://u:p@a,b:7/my%20master/4?sentinel_password=sp");
         assert_eq!(sentinel.endpoints, [tcp("a", 26379), tcp("b", 7)]);

@@ -47,8 +47,8 @@ pub(super) struct Timeouts {
 pub(super) struct State {
     lanes: Vec<Lane>,
     route: Route,
-    /// The secret under which the server's keys are known to be hashed.
-    pub(super) agreed: Option<SecretCheck>,
+    /// By prefix, the secret under which the server's keys are known to be hashed.
+    pub(super) agreed: Vec<(String, SecretCheck)>,
 }
 
 /// The way to one server.
@@ -77,7 +77,7 @@ pub(super) struct Pool {
 impl Client {
     pub(super) fn new(address: Address, timeouts: Timeouts) -> Result<Self> {
         let tls = address.tls.as_ref().map(tls::config).transpose()?;
-        let state = State { lanes: Vec::new(), route: Route::new(&address), agreed: None };
+        let state = State { lanes: Vec::new(), route: Route::new(&address), agreed: Vec::new() };
         Ok(Self {
             address,
             timeouts,
@@ -194,11 +194,7 @@ impl Client {
 
     /// After a failure: another server that has the slot by now, if the call cannot have run.
     fn moved_meanwhile(&self, fault: &Fault, server: &Endpoint, slot: u16) -> Option<Endpoint> {
-        if self.address.mode == Mode::Single || matches!(fault, Fault::Resting(_) | Fault::Own(_)) {
-            return None;
-        }
-        let is_refused_for_good = matches!(fault, Fault::Refused(_)) && !fault.cannot_have_run();
-        if is_refused_for_good {
+        if self.address.mode == Mode::Single || !fault.is_of_place() {
             return None;
         }
         {
@@ -206,7 +202,7 @@ impl Client {
             state.route.is_old();
             state.lane(server, Purpose::Counters).idle.clear();
         }
-        if !fault.cannot_have_run() {
+        if fault.may_have_run() {
             return None;
         }
         self.server_of(slot).ok().filter(|other| other != server)

@@ -131,6 +131,13 @@ impl Denied {
         }
     }
 
+    /// What is still to be told is told by somebody else.
+    pub(super) fn forget_untold(&mut self) {
+        for entry in self.entries.values_mut() {
+            entry.untold = Untold::NONE;
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }

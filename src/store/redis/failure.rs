@@ -150,12 +150,17 @@ impl Word {
 }
 
 impl Fault {
-    /// Whether the same, asked elsewhere or anew, can neither count twice nor is in vain at once.
-    pub(super) fn cannot_have_run(&self) -> bool {
+    /// Whether the call may have been counted all the same.
+    pub(super) fn may_have_run(&self) -> bool {
+        matches!(self, Self::NoAnswer(_))
+    }
+
+    /// Whether another server may have taken this one's place.
+    pub(super) fn is_of_place(&self) -> bool {
         match self {
-            Self::NotReached(_) => true,
+            Self::NotReached(_) | Self::NoAnswer(_) | Self::Resting(_) => true,
             Self::Refused(refusal) => matches!(refusal.word, Word::ReadOnly | Word::NotNow),
-            Self::NoAnswer(_) | Self::Resting(_) | Self::Own(_) => false,
+            Self::Own(_) => false,
         }
     }
 

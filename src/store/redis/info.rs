@@ -59,7 +59,7 @@ pub(super) fn of(store: &RedisStore) -> RedisInfo {
         servers: client.servers().iter().map(ToString::to_string).collect(),
         idle_connections: pool.idle,
         resting: pool.is_resting,
-        prefix: client.address.prefix.clone(),
+        prefix: store.prefix.clone(),
         maxmemory_policy: policy.and_then(second_text),
         keys_hashed: store.options.key_secret.is_some(),
         connect_timeout_ms: timeouts.connect.as_millis() as u64,

@@ -41,12 +41,8 @@ use crate::policy::{Limit, Policy, Rule};
 use crate::units::MAX_UNITS;
 use crate::window::{Span, Time, Window};
 
+pub(in crate::store) use self::address::is_meant;
 pub(crate) use self::info::RedisInfo;
-
-/// Whether a store's name means a server.
-pub(in crate::store) fn is_meant(scheme: &str) -> bool {
-    Address::is_meant(scheme)
-}
 
 /// How often a call guesses the month, before the server's clock is taken for broken.
 const MOST_GUESSES: u32 = 4;
@@ -54,6 +50,8 @@ const MOST_GUESSES: u32 = 4;
 /// One limiter's use of a server.
 pub(crate) struct RedisStore {
     client: Arc<Client>,
+    /// What every key begins with.
+    prefix: String,
     policy: Arc<Policy>,
     options: Options,
     secret_check: Option<SecretCheck>,
@@ -85,24 +83,25 @@ impl RedisStore {
         options: &Options,
         secret_check: Option<SecretCheck>,
     ) -> Result<Self> {
-        let address = Address::parse(name)?;
+        let (address, prefix) = Address::parse(name)?;
         refuse_options_of_files(options)?;
         let timeouts =
             Timeouts { connect: options.connect_timeout, command: options.command_timeout };
         let client = registry::acquire(address, timeouts)?;
-        Ok(Self { client, policy, options: options.clone(), secret_check })
+        Ok(Self { client, prefix, policy, options: options.clone(), secret_check })
     }
 
     /// Makes sure, once a process, that all who hash keys on the server do so under one secret. Those who
     /// hash none are not asked, so that they pay nothing for it.
     fn agree_on_secret(&self) -> Result<()> {
         let Some(check) = self.secret_check else { return Ok(()) };
-        if self.client.state.lock_unbounded().agreed == Some(check) {
+        let own = (self.prefix.clone(), check);
+        if self.client.state.lock_unbounded().agreed.contains(&own) {
             return Ok(());
         }
         let half =
             |at: usize| check[at..].first_chunk().map_or(0, |half| i64::from_le_bytes(*half));
-        let key = format!("{}:key_secret", self.client.address.prefix);
+        let key = format!("{}:key_secret", self.prefix);
         let script = &self.client.scripts.secret;
         if self.client.run(script, key.as_bytes(), &[half(0), half(8)])? != [1] {
             return Err(Error::invalid(format!(
@@ -110,15 +109,14 @@ impl RedisStore {
                 self.client.address.shown
             )));
         }
-        self.client.state.lock_unbounded().agreed = Some(check);
+        self.client.state.lock_unbounded().agreed.push(own);
         Ok(())
     }
 
     fn key(&self, key: &StoredKey, rule: &Rule) -> Vec<u8> {
         // In braces, what decides which server of a cluster has it: one for all rules of a client. No
         // two clients or rules have one key, since no name of a rule has a brace.
-        let prefix = self.client.address.prefix.as_bytes();
-        [prefix, b":{", key.as_bytes(), b"}:", rule.name().as_bytes()].concat()
+        [self.prefix.as_bytes(), b":{", key.as_bytes(), b"}:", rule.name().as_bytes()].concat()
     }
 
     fn hit(&self, asked: &Asked<'_>, cost: i64) -> Result<Outcome> {

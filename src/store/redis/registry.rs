@@ -64,13 +64,13 @@ impl AcrossFork for Owner {
         let clients = REGISTRY.lock_unbounded();
         let states = clients.iter().map(|client| client.state.lock_owned()).collect();
         let denied = clients.iter().map(|client| client.denied.lock_owned()).collect();
-        Box::new(HeldClients { states, _denied: denied, _clients: clients })
+        Box::new(HeldClients { states, denied, _clients: clients })
     }
 }
 
 struct HeldClients {
     states: Vec<OwnedGuard<State>>,
-    _denied: Vec<OwnedGuard<Denied>>,
+    denied: Vec<OwnedGuard<Denied>>,
     _clients: Guard<'static, Vec<Arc<Client>>>,
 }
 
@@ -78,6 +78,10 @@ impl Held for HeldClients {
     fn forget_parent(&mut self) {
         for state in &mut self.states {
             state.forget_connections();
+        }
+        // The parent tells them.
+        for denied in &mut self.denied {
+            denied.forget_untold();
         }
     }
 }

@@ -180,7 +180,7 @@ mod tests {
         let asked = tcp("seed", 1);
         let answer =
             Value::Array(vec![part(0, 99, text("a"), 7), part(100, 16_383, Value::Nil, 8)]);
-        let mut route = Route::new(&Address::parse(b"redis-cluster://seed:1").unwrap());
+        let mut route = Route::new(&Address::parse(b"redis-cluster://seed:1").unwrap().0);
         let now = Instant::now();
         assert_eq!(route.server(5, now), None);
         route.found_slots(slots_of(&answer, &asked).unwrap());
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_is_old_is_looked_for_by_one_at_a_time() {
-        let mut route = Route::new(&Address::parse(b"redis-sentinel://s/m").unwrap());
+        let mut route = Route::new(&Address::parse(b"redis-sentinel://s/m").unwrap().0);
         route.found_master(tcp("a", 1));
         let now = Instant::now();
         route.is_old();
