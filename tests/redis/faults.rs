@@ -78,6 +78,28 @@ fn a_dead_server_costs_microseconds_a_hit_and_is_noticed_when_it_is_back() {
     assert_eq!(info(&limiter)["resting"], false);
 }
 
+/// As a balancer does whose servers are away: nobody is asked but by one in each pause.
+#[test]
+fn a_server_that_closes_at_once_is_left_alone() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let limiter = open(&format!("redis://{}", listener.local_addr().unwrap()));
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let counter = std::sync::Arc::clone(&asked);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            drop(stream);
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(1) {
+        assert_eq!(failure(&limiter).0, Code::Unavailable);
+    }
+    let asked = asked.load(Ordering::Relaxed);
+    // After pauses of 100, 200, 400 and 800 ms.
+    assert!((3..=5).contains(&asked), "{asked}");
+}
+
 #[test]
 fn a_limiter_is_opened_while_its_server_is_away() {
     let mut server = Server::start();

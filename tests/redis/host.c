@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -135,12 +136,19 @@ static void daemonize(const char *store) {
     for (int fd = 3; fd < 64; fd++) close(fd);
     /* Ours now, of the kinds that a connection's number may stand for. */
     int own[8];
-    for (int i = 0; i < 8; i++)
+    struct stat before[8], after;
+    for (int i = 0; i < 8; i++) {
         own[i] = i % 2 ? open("/dev/null", O_RDWR) : socket(AF_INET, SOCK_STREAM, 0);
+        EXPECT(!fstat(own[i], &before[i]));
+    }
     limiter = open_with(store, RL_ON, 1000);
     EXPECT_EQ(2, hit(limiter));
     rl_close(limiter);
-    for (int i = 0; i < 8; i++) EXPECT(fcntl(own[i], F_GETFD) >= 0);
+    /* Still the same, and not something that was opened in its place. */
+    for (int i = 0; i < 8; i++) {
+        EXPECT(!fstat(own[i], &after));
+        EXPECT_EQ(before[i].st_ino, after.st_ino);
+    }
 }
 
 static void few(const char *store) {

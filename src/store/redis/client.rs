@@ -11,12 +11,12 @@ use rustls::ClientConfig;
 use super::address::{Address, Endpoint, Mode};
 use super::breaker::Breaker;
 use super::denied::Denied;
-use super::failure::{Fault, Refusal, Word};
+use super::failure::{Cause, Fault, Refusal, Word};
 use super::route::{self, Route};
 use super::script::{Script, Scripts};
 use super::wire::Connection;
 use super::{slot, tls};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::key::SecretCheck;
 use crate::os::mutex::Mutex;
 
@@ -226,8 +226,8 @@ impl Client {
         match (found, known) {
             (Ok(()), _) => {
                 state.route.breaker.succeeded();
-                let nobody = || not_now("no server of the cluster has this part of the keys");
-                state.route.known_server(slot).ok_or_else(nobody)
+                let nobody = Fault::Nowhere("no server of the cluster has this part of the keys");
+                state.route.known_server(slot).ok_or(nobody)
             }
             // The old one may be back, or never have been away.
             (Err(_), Some(known)) => Ok(known),
@@ -245,7 +245,7 @@ impl Client {
             _ => Vec::new(),
         };
         to_ask.extend(self.address.endpoints.iter().cloned());
-        let mut last = not_now("nobody was asked");
+        let mut last = Fault::Nowhere("nobody was asked");
         for server in to_ask {
             match self.look_at(&server) {
                 Ok(()) => return Ok(()),
@@ -269,7 +269,7 @@ impl Client {
             Mode::Cluster => {
                 let answer = ask(Purpose::Counters, redis::cmd("CLUSTER").arg("SLOTS"))?;
                 let slots = route::slots_of(&answer, server)
-                    .ok_or_else(|| not_now("a server of the cluster knows of no other"))?;
+                    .ok_or(Fault::Nowhere("a server of the cluster knows of no other"))?;
                 self.state.lock_unbounded().route.found_slots(slots);
             }
             Mode::Sentinel(name) => {
@@ -277,7 +277,7 @@ impl Client {
                 command.arg("GET-MASTER-ADDR-BY-NAME").arg(name);
                 let answer = ask(Purpose::Masters, &mut command)?;
                 let master = route::master_of(&answer)
-                    .ok_or_else(|| not_now("a sentinel knows no master of that name"))?;
+                    .ok_or(Fault::Nowhere("a sentinel knows no master of that name"))?;
                 self.state.lock_unbounded().route.found_master(master);
             }
         }
@@ -291,13 +291,15 @@ impl Client {
         purpose: Purpose,
         exchange: impl FnOnce(&mut Connection) -> std::io::Result<Value>,
     ) -> std::result::Result<Value, Fault> {
-        let mut connection = self.take(server, purpose)?;
+        let (mut connection, is_new) = self.take(server, purpose)?;
         let answer = match exchange(&mut connection) {
             Ok(answer) => answer,
             Err(error) => {
-                let fault = Fault::NoAnswer(error.into());
-                // One that was closed tells nothing: the next call will see whether it can connect.
-                if matches!(&fault, Fault::NoAnswer(cause) if cause.is_timeout()) {
+                let cause = Cause::from(error);
+                // That an old one was closed tells nothing: the next call will see whether it can connect.
+                let is_of_server = is_new || cause.is_timeout();
+                let fault = Fault::NoAnswer(cause);
+                if is_of_server {
                     self.failed(server, purpose, &fault);
                 }
                 return Err(fault);
@@ -317,8 +319,12 @@ impl Client {
         }
     }
 
-    /// An idle connection that is still good, else a new one.
-    fn take(&self, server: &Endpoint, purpose: Purpose) -> std::result::Result<Connection, Fault> {
+    /// An idle connection that is still good, else a new one, and which of both it is.
+    fn take(
+        &self,
+        server: &Endpoint,
+        purpose: Purpose,
+    ) -> std::result::Result<(Connection, bool), Fault> {
         let mut is_admitted = false;
         loop {
             let idle = {
@@ -332,13 +338,14 @@ impl Client {
             };
             match idle {
                 // Seen before anything is sent: afterwards nobody could say whether it ran.
-                Some(connection) if connection.is_quiet() => return Ok(connection),
+                Some(connection) if connection.is_quiet() => return Ok((connection, false)),
                 Some(_) => {}
                 None => break,
             }
         }
         let connection = self.connect(server, purpose);
-        connection.inspect_err(|fault| self.failed(server, purpose, fault))
+        let connection = connection.inspect_err(|fault| self.failed(server, purpose, fault))?;
+        Ok((connection, true))
     }
 
     fn connect(
@@ -359,7 +366,7 @@ impl Client {
                 .ask(&role, self.timeouts.command)
                 .map_err(|error| Fault::NotReached(error.into()))?;
             if is_replica(&role) {
-                return Err(Fault::Refused(Refusal::replica()));
+                return Err(Fault::Nowhere("the sentinels name a master that is none"));
             }
         }
         Ok(connection)
@@ -422,18 +429,7 @@ fn integers(answer: Value) -> std::result::Result<Vec<i64>, Fault> {
         Value::Array(values) => values.into_iter().map(of).collect(),
         single => of(single).map(|number| vec![number]),
     };
-    numbers.ok_or_else(senseless)
-}
-
-/// An answer that none of the scripts gives.
-pub(super) fn senseless() -> Fault {
-    let message = "the store's server gave an answer that makes no sense: see that it is a Redis 5 or \
-                   newer, or a Valkey";
-    Fault::Own(Error::new(Code::Unavailable, message))
-}
-
-fn not_now(text: &str) -> Fault {
-    Fault::Refused(Refusal::not_now(text))
+    numbers.ok_or(Fault::Senseless)
 }
 
 fn is_replica(role: &Value) -> bool {

@@ -18,8 +18,10 @@ pub(super) enum Fault {
     Refused(Refusal),
     /// Nobody was asked, since the last ones who asked failed by this.
     Resting(Box<Fault>),
-    /// The server's clock, or an answer that makes no sense.
-    Own(Error),
+    /// It is not known whom to ask, for this reason.
+    Nowhere(&'static str),
+    /// An answer that none of our calls can have.
+    Senseless,
 }
 
 /// A failure of a socket, in a form that can be kept.
@@ -78,15 +80,6 @@ impl Refusal {
         let details = details.split(", with args").next().unwrap_or_default();
         let text = one_line(&format!("{} {details}", error.code()));
         Self { word: Word::of(error, &text), text }
-    }
-
-    /// What a master of before is met with.
-    pub(super) fn replica() -> Self {
-        Self { word: Word::ReadOnly, text: "a replica".into() }
-    }
-
-    pub(super) fn not_now(text: &str) -> Self {
-        Self { word: Word::NotNow, text: text.into() }
     }
 
     /// The rest of a redirection: slot and endpoint.
@@ -158,9 +151,9 @@ impl Fault {
     /// Whether another server may have taken this one's place.
     pub(super) fn is_of_place(&self) -> bool {
         match self {
-            Self::NotReached(_) | Self::NoAnswer(_) | Self::Resting(_) => true,
+            Self::NotReached(_) | Self::NoAnswer(_) | Self::Resting(_) | Self::Nowhere(_) => true,
             Self::Refused(refusal) => matches!(refusal.word, Word::ReadOnly | Word::NotNow),
-            Self::Own(_) => false,
+            Self::Senseless => false,
         }
     }
 
@@ -170,15 +163,14 @@ impl Fault {
         store: &str,
         mut secrets: impl Iterator<Item = &'a str>,
     ) -> Error {
-        let (code, cause, cure) = self.meaning();
-        let message = match self {
-            Self::Own(error) => return error.clone(),
-            _ => format!("store {store}: {cause}; {cure}"),
-        };
-        if secrets.any(|secret| cause.contains(secret)) {
-            return Error::new(code, format!("store {store}: it refused the login; {cure}"));
+        let (code, mut cause, cure) = self.meaning();
+        // In words of its own a server may say anything.
+        if let Self::Refused(refusal) = self
+            && secrets.any(|secret| refusal.text.contains(secret))
+        {
+            cause = "it refused, in words that hold a password".to_owned();
         }
-        Error::new(code, message)
+        Error::new(code, format!("store {store}: {cause}; {cure}"))
     }
 
     fn meaning(&self) -> (Code, String, &'static str) {
@@ -190,7 +182,14 @@ impl Fault {
                 let (code, cause, cure) = fault.meaning();
                 (code, format!("{cause} (not asked again yet)"), cure)
             }
-            Self::Own(error) => (error.code(), error.to_string(), ""),
+            Self::Nowhere(reason) => {
+                let cure = "see what the sentinels or the cluster say of themselves";
+                (Code::Unavailable, (*reason).to_owned(), cure)
+            }
+            Self::Senseless => {
+                let cure = "see that it is a Redis 5 or newer, or a Valkey";
+                (Code::Unavailable, "its answer makes no sense".to_owned(), cure)
+            }
         }
     }
 }

@@ -27,6 +27,7 @@ use std::time::Instant;
 use self::address::Address;
 use self::client::{Client, Timeouts};
 use self::denied::{Recalled, Seen, Untold};
+use self::failure::Fault;
 use self::script::Script;
 use super::{Info, Store};
 use crate::clock::{self, When};
@@ -189,7 +190,7 @@ impl RedisStore {
             let sent = Instant::now();
             let numbers = self.client.run(script, &asked.key, &arguments)?;
             let received = Instant::now();
-            let senseless = || self.client.described(&client::senseless());
+            let senseless = || self.client.described(&Fault::Senseless);
             let (now_ms, counts) = numbers.split_first().ok_or_else(senseless)?;
             let now = Time::from_millis(*now_ms).map_err(|_| {
                 Error::invalid("the clock of the store's server is outside 1970 to 9998: set it")
@@ -205,7 +206,7 @@ impl RedisStore {
             }
             guess = Some(now);
         }
-        Err(self.client.described(&client::senseless()))
+        Err(self.client.described(&Fault::Senseless))
     }
 }
 
