@@ -4,6 +4,7 @@
  * fork       parent, busy threads and child go on with one limiter; prints hits=N connections=N
  * daemon     closes every descriptor after the last rl_close(), and uses the numbers itself
  * few        one descriptor is missing for a connection
+ * stack      a thread of 64 KiB opens, connects, hits and closes
  */
 #define _GNU_SOURCE
 #include "expect.h"
@@ -168,12 +169,33 @@ static void few(const char *store) {
     rl_close(limiter);
 }
 
+static void *in_little_room(void *store) {
+    rl_limiter *limiter = open_with(store, RL_OFF, 5000);
+    rl_result result;
+    char text[4096];
+    hit(limiter);
+    EXPECT_EQ(RL_OK, rl_status(limiter, NULL, KEY, RL_NOW, &result));
+    EXPECT_EQ(RL_OK, rl_refund(limiter, NULL, KEY, 1, RL_NOW, &result));
+    EXPECT(rl_info(limiter, text, sizeof text) > 0);
+    rl_close(limiter);
+    return NULL;
+}
+
+static void stack(char *store) {
+    pthread_t thread;
+    pthread_attr_t little;
+    EXPECT(!pthread_attr_init(&little) && !pthread_attr_setstacksize(&little, 64 << 10));
+    EXPECT(!pthread_create(&thread, &little, in_little_room, store));
+    EXPECT(!pthread_join(thread, NULL));
+}
+
 int main(int argc, char **argv) {
     EXPECT(argc == 3);
     if (!strcmp(argv[1], "pipes")) pipes();
     else if (!strcmp(argv[1], "fork")) forks(argv[2]);
     else if (!strcmp(argv[1], "daemon")) daemonize(argv[2]);
     else if (!strcmp(argv[1], "few")) few(argv[2]);
+    else if (!strcmp(argv[1], "stack")) stack(argv[2]);
     else return 2;
     return 0;
 }

@@ -14,7 +14,7 @@ fn run(flags: &[&str], mode: &str, store: &str) -> Report {
     support::run(&program(flags), &support::library_dir(), 60, &[mode, store])
 }
 
-fn runs_well(mode: &str, store: &str) -> Report {
+pub fn runs_well(mode: &str, store: &str) -> Report {
     let report = run(&[], mode, store);
     assert!(report.succeeded, "{mode}: {report}");
     report
@@ -60,6 +60,11 @@ fn connections(stats: &str) -> i64 {
 #[test]
 fn descriptors_that_a_daemon_closed_are_left_to_it() {
     runs_well("daemon", &Server::start().url());
+}
+
+#[test]
+fn a_stack_of_64_kib_is_enough() {
+    runs_well("stack", &Server::start().url());
 }
 
 #[test]

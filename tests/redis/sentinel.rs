@@ -28,7 +28,7 @@ impl Sentinel {
             "sentinel failover-timeout mymaster 2000".into(),
         ];
         fs::write(&file, lines.join("\n")).unwrap();
-        let mut command = Command::new("redis-server");
+        let mut command = Command::new(super::server::program());
         command.arg(&file).arg("--sentinel").stdout(Stdio::null()).stderr(Stdio::null());
         let sentinel = Self { child: command.spawn().unwrap(), port, _directory: directory };
         wait_until("the sentinel answers", || {

@@ -98,6 +98,11 @@ impl Drop for Server {
     }
 }
 
+/// Debian's, or that of the environment: a Valkey, or another version.
+pub fn program() -> String {
+    std::env::var("RATELITE_REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
+}
+
 pub fn connection(port: u16) -> Connection {
     let client = redis::Client::open(("127.0.0.1", port)).unwrap();
     client.get_connection_with_timeout(Duration::from_secs(5)).unwrap()
@@ -116,7 +121,7 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 fn spawn(port: u16, directory: &TempDir, options: &[String]) -> Child {
-    let mut command = Command::new("redis-server");
+    let mut command = Command::new(program());
     command.args(["--port", &port.to_string(), "--save", "", "--appendonly", "no"]);
     command.args(["--dir", directory.path().to_str().unwrap(), "--bind", "127.0.0.1"]);
     command.args(["--unixsocket", directory.path().join("socket").to_str().unwrap()]);

@@ -125,5 +125,7 @@ fn forks_and_threads_are_exact_by_tls() {
     let files = certificates();
     let (server, port) = server(files.path(), "here", false);
     let ca = files.path().join("ca.pem");
-    super::hosts::forks_well(&server, &format!("rediss://localhost:{port}?ca={}", ca.display()));
+    let store = format!("rediss://localhost:{port}?ca={}", ca.display());
+    super::hosts::forks_well(&server, &store);
+    super::hosts::runs_well("stack", &store);
 }
