@@ -32,25 +32,19 @@ impl Cluster {
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && said.contains("[OK] All 16384 slots"), "{said}");
         let cluster = Self { servers };
-        cluster.is_well();
-        cluster
-    }
-
-    fn is_well(&self) {
-        for server in &self.servers {
+        for server in &cluster.servers {
             wait_until("the cluster is well", || {
                 let info: String = server.ask(&["CLUSTER", "INFO"]);
                 info.contains("cluster_state:ok") && info.contains("cluster_slots_ok:16384")
             });
         }
-        wait_until("three replicas or none are up to date", || {
-            let is_replica = |server: &Server| {
+        wait_until("the replicas are up to date", || {
+            cluster.servers.iter().all(|server| {
                 let info: String = server.ask(&["INFO", "replication"]);
-                info.contains("role:slave") && info.contains("master_link_status:up")
-            };
-            self.servers.iter().filter(|server| is_replica(server)).count() + 3
-                == self.servers.len()
+                info.contains("role:master") || info.contains("master_link_status:up")
+            })
         });
+        cluster
     }
 
     pub fn url(&self) -> String {
@@ -168,16 +162,10 @@ fn a_slot_moves_under_the_hits(cluster: &Cluster) {
     );
 }
 
-#[test]
-fn masters_that_hang_and_masters_that_die_are_left_for_their_replicas() {
-    let mut cluster = Cluster::start(1);
-    a_master_that_hangs_is_left(&cluster);
-    cluster.is_well();
-    a_failover_is_followed(&mut cluster);
-}
-
 /// What was not on the replica yet is lost, so as many may be granted again; then all is as before.
-fn a_failover_is_followed(cluster: &mut Cluster) {
+#[test]
+fn a_failover_is_followed() {
+    let mut cluster = Cluster::start(1);
     let limiter = Limiter::open(&cluster.url(), "1000000/day", &Options::default()).unwrap();
     let hit = |key: &[u8]| limiter.hit(None, key, 1, None);
     let keys: Vec<_> = (0..30u8).map(|number| [b'k', number]).collect();
@@ -205,10 +193,13 @@ fn a_failover_is_followed(cluster: &mut Cluster) {
     for key in &keys {
         wait_until("every master answers", || hit(key).is_ok());
     }
+    cluster.servers[master].restart();
 }
 
 /// A master that answers no more, and no less than the system does for it.
-fn a_master_that_hangs_is_left(cluster: &Cluster) {
+#[test]
+fn a_master_that_hangs_is_left() {
+    let cluster = Cluster::start(1);
     let limiter = Limiter::open(&cluster.url(), "1000000/day", &Options::default()).unwrap();
     let hit = || limiter.hit(None, b"client", 1, None);
     wait_until("it answers", || hit().is_ok());
@@ -224,5 +215,7 @@ fn a_master_that_hangs_is_left(cluster: &Cluster) {
     println!("the longest call took {longest:?}");
     assert!(longest < Duration::from_millis(1000), "{longest:?}");
     cluster.servers[master].signal(libc::SIGCONT);
+    // Wherever the slot is by then.
+    thread::sleep(Duration::from_secs(1));
     wait_until("it answers", || hit().is_ok());
 }

@@ -114,7 +114,13 @@ impl Word {
             "BUSY" | "MISCONF" | "NOREPLICAS" => Self::NotNow,
             // Redis before 7 puts what a script met into a sentence of its own.
             "ERR" if text.contains("running script") => Self::met_by_script(text),
-            "ERR" if text.contains("The user executing the script") => Self::NoPermission,
+            // Redis 7.0; later ones, and Valkey.
+            "ERR"
+                if text.contains("The user executing the script")
+                    || text.contains("ACL failure in script") =>
+            {
+                Self::NoPermission
+            }
             // A call has more words than a server takes of somebody it does not know.
             "ERR"
                 if ["invalid password", "AUTH", "unauthenticated"]
