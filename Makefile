@@ -11,9 +11,9 @@ SOURCES := Cargo.toml Cargo.lock build.rs $(shell find src -type f)
 GENERATED = $(dir $(shell ls -t $(RELEASE)/build/ratelite-*/out/ratelite.h | head -1))
 # What the tests of the core need of Debian.
 PACKAGES := gcc g++ libc6-dev binutils clang valgrind pkg-config sqlite3 libsqlite3-dev \
-            libjemalloc2 util-linux php-cli
+            libjemalloc2 util-linux php-cli redis-server openssl
 
-.PHONY: help build header demo test setup lint test-rust test-python test-php test-languages \
+.PHONY: help build header demo demo-redis test setup lint test-rust test-python test-php test-languages \
         test-durable-hit test-no-table test-benches bench bench-quick bench-defences soak install clean
 .NOTPARALLEL: # the parts of `test` share two cores and one build directory
 
@@ -37,6 +37,20 @@ demo: target/demo/quickstart target/demo/gateway ## run the examples on a store,
 	RATELITE_LIBRARY=$(CURDIR)/$(LIBRARY) php bindings/php/examples/quickstart.php "$$store"; \
 	tests/three_languages/run; \
 	sqlite3 -box "$$store" 'select * from rate_limit_status'
+
+demo-redis: target/demo/quickstart ## the same on a Redis of its own, in place of a file
+	@$(MAKE) --no-print-directory setup PACKAGES='redis-server php-cli'
+	@directory=$$(mktemp -d); socket=$$directory/socket; store=redis+unix://$$socket; \
+	redis-server --port 0 --unixsocket "$$socket" --save '' --dir "$$directory" >"$$directory/log" & \
+	trap "kill $$!; wait $$!; rm -r '$$directory'" EXIT; \
+	until redis-cli -s "$$socket" ping >/dev/null 2>&1; do sleep 0.05; done; set -ex; \
+	target/demo/quickstart "$$store"; \
+	PYTHONPATH=bindings/python RATELITE_LIBRARY=$(CURDIR)/$(LIBRARY) \
+	    python3 bindings/python/examples/quickstart.py "$$store"; \
+	RATELITE_LIBRARY=$(CURDIR)/$(LIBRARY) php bindings/php/examples/quickstart.php "$$store"; \
+	tests/three_languages/run "$$store"; \
+	redis-cli -s "$$socket" keys 'ratelite:*'; \
+	redis-cli -s "$$socket" hgetall 'ratelite:{alice}:quickstart'
 
 target/demo/%: bindings/c/%.c include/ratelite.h | build
 	@mkdir -p $(@D)

@@ -179,9 +179,52 @@
  * The library stays mapped after dlclose().
  *
  *
+ * A SERVER AS THE STORE
+ *
+ * When one host is no longer enough, the same policy, calls and answers work with a Redis (5 or newer) or
+ * a Valkey. What stands in place of the path is an address:
+ *
+ *     redis://[user[:password]@]host[:port][/db]                    rediss:// the same by TLS
+ *     redis+unix://[user[:password]@]/path/of/socket[?db=N]
+ *     redis-cluster://[...@]host[:port],host[:port],...             rediss-cluster:// by TLS
+ *     redis-sentinel://[...@]host[:port],.../master[/db]            rediss-sentinel:// by TLS
+ *
+ *     ?prefix=ratelite    what every key begins with
+ *     &ca=FILE            of TLS: the authorities to trust, in place of the system's
+ *     &cert=FILE&key=FILE of TLS: what to show a server that asks for it
+ *     &sentinel_user=NAME &sentinel_password=WORD
+ *
+ * Special characters are written as in %40. No message shows user, password or options.
+ *
+ * The server's clock decides, unless the caller gives the time. One script a call, on one key, so each call
+ * is one atomic step, in a cluster too. A counter goes when the window after it has ended; by given times
+ * not before ten minutes and two windows after its last hit.
+ *
+ * rl_open() does not connect. A call waits connect_timeout_ms for a connection and command_timeout_ms for an
+ * answer, twice at most (a second try is made only if the first cannot have run), and as long again where
+ * sentinels or a cluster are to be asked who is in charge. The system's look-up of a host's name has no
+ * timeout: give addresses, or a resolver that answers. After a failure calls fail at once for 0.1 to 1 s, and
+ * one at a time looks whether the server is back. A call whose answer is lost may have been counted: it is
+ * RL_EUNAVAILABLE, and never tried again.
+ *
+ * What a server takes away, nobody here can see, and its clients begin anew: by FLUSHALL, by a restart
+ * without persistence, by eviction under a maxmemory-policy other than noeviction, and in a failover the
+ * writes that were not yet on the replica.
+ *
+ * Connections are the process's, kept after the last rl_close() (option keep_open). A child of fork() makes
+ * its own; its parent's are closed in it without a word. SIGPIPE is never raised.
+ *
+ * options.audit, and RL_DURABLE_HIT, are RL_EINVAL; flush_interval_ms is for remember_denied; busy_timeout_ms,
+ * auto_prune, recover_corrupt, file_mode and table_slots are for the insurance's file.
+ *
+ * With options.insurance, a file takes over while the server is away: counts are its own then, per machine,
+ * and nothing is carried over when the server is back. result.insured and rl_info() tell. A reset concerns
+ * both.
+ *
+ *
  * TIME
  *
- * Time is the host's wall clock in milliseconds, or what the caller gives. If the clock steps
+ * Time is the host's wall clock in milliseconds, of a store on a server the server's, or what the caller gives. If the clock steps
  * back, the older window goes on counting, unless it was pruned while the clock was ahead; nobody is
  * denied for longer than one window.
  */
@@ -241,7 +284,7 @@
 #define RL_EBUSY -4
 
 /**
- * The disk or the quota is full. Mends itself when there is space again.
+ * The disk, the quota, or a server's memory is full. Mends itself when there is space again.
  */
 #define RL_EFULL -5
 
@@ -251,7 +294,8 @@
 #define RL_EIO -6
 
 /**
- * The system refused access to the store, or to its directory, where -wal, -shm and -table must stand.
+ * The system refused access to the store, or to its directory, where -wal, -shm and -table must stand;
+ * or a server refused user, password or command.
  */
 #define RL_EPERM -7
 
@@ -282,7 +326,8 @@
 #define RL_ENOMEM -12
 
 /**
- * A store server cannot be reached. Stores in files never return it.
+ * The store's server cannot be reached, or did not answer in time: then the call may have been
+ * counted. Stores in files never return it.
  */
 #define RL_EUNAVAILABLE -13
 
@@ -422,6 +467,39 @@ typedef struct rl_options {
    * Length of key_secret in bytes, at least 1 if it is not NULL. Use 32 random bytes.
    */
   uint64_t key_secret_len;
+  /**
+   * Of a store on a server: the longest that connecting to it may take, in milliseconds, the login
+   * and a handshake included: 1 to 60000. Default 100. Files take no notice.
+   */
+  int64_t connect_timeout_ms;
+  /**
+   * Of a store on a server: the longest that it may take to answer, in milliseconds: 1 to 60000.
+   * Default 100. Files take no notice.
+   */
+  int64_t command_timeout_ms;
+  /**
+   * Of a store on a server: RL_ON: a client that it has denied is refused by this process, without
+   * asking again, until one of the rule's windows ends. The server is told of those attempts each
+   * flush_interval_ms, by a hit that asks, so `count` lags for others, and so does what a refund or a
+   * reset elsewhere gives back. Default RL_OFF. Files take no notice.
+   */
+  int64_t remember_denied;
+  /**
+   * Of a store on a server, if not NULL: path of a store file, NUL-terminated, that takes over while
+   * the server is away: hits are then counted there alone, by limits of its own. RL_EINVAL for a store
+   * in a file.
+   */
+  const char *insurance;
+  /**
+   * If not NULL: the policy of the insurance, NUL-terminated, with rules of the same names in the same
+   * order; their routes do not matter.
+   */
+  const char *insurance_policy;
+  /**
+   * Without insurance_policy: so many percent of each limit are the insurance's, 1 to 100, rounded down
+   * to at least 1 unit. Default 100, by which each machine lets the whole limit in.
+   */
+  int64_t insurance_percent;
 } rl_options;
 
 /**
@@ -477,9 +555,14 @@ typedef struct rl_result {
    */
   int64_t limit_index;
   /**
+   * 1: the insurance answered, by its own limits and counters, since the store's server was away
+   * (see rl_options); 0 otherwise.
+   */
+  int64_t insured;
+  /**
    * 0.
    */
-  int64_t reserved[5];
+  int64_t reserved[4];
 } rl_result;
 
 #ifdef __cplusplus
@@ -491,9 +574,9 @@ extern "C" {
  *
  * @param store    Path of the store file, NUL-terminated; created with mode 0600 if it is not
  *                 there, in an existing directory on a local filesystem. `:memory:` keeps the
- *                 counters in this limiter alone, for tests. URIs (`file:…`, `scheme://…`) are
- *                 refused. Symbolic links lead to one store; a file with a second hard link is
- *                 refused.
+ *                 counters in this limiter alone, for tests. Symbolic links lead to one store; a
+ *                 file with a second hard link is refused. Or the address of a server, see A SERVER
+ *                 AS THE STORE above; other URIs (`file:…`, `scheme://…`) are refused.
  * @param policy   Policy text, NUL-terminated, see above. Applies to this limiter only; other
  *                 limiters on the store may have other policies.
  * @param options  NULL for all defaults, or see rl_options.
@@ -501,7 +584,8 @@ extern "C" {
  *
  * @return RL_OK; RL_EPOLICY; RL_ENOTSTORE, with the file as it was; RL_EINVAL (NULL, an option,
  *         a URI, a missing directory, a remote filesystem, another key_secret); RL_EPERM;
- *         RL_EFULL; RL_EIO; RL_ECORRUPT; RL_EBUSY; RL_EFORK; RL_EMFILE; RL_ENOMEM.
+ *         RL_EFULL; RL_EIO; RL_ECORRUPT; RL_EBUSY; RL_EFORK; RL_EMFILE; RL_ENOMEM. A server is not
+ *         asked yet, so one that is away is no failure here.
  *
  * Any thread, any number at once. If 32 processes open a new path at the same moment, one creates
  * it and all succeed. Since 0.1.0.
@@ -532,10 +616,11 @@ int rl_open(const char *store,
  * @param result   Receives the answer; all zero on failure, which reads as "denied".
  *
  * @return RL_OK, whether allowed or denied; RL_EINVAL; RL_ENORULE; RL_EBUSY; RL_EFULL; RL_EIO;
- *         RL_EPERM; RL_ECORRUPT; RL_ENOTSTORE; RL_EFORK; RL_EMFILE; RL_ENOMEM; RL_EINTERNAL.
- *         After a failure nothing is spent; the attempt may stay counted. (What could not be taken
- *         back, since that failed too, stays spent until its window ends.) The library never takes an
- *         error for an allowance: whether to let a request pass then is your decision.
+ *         RL_EPERM; RL_ECORRUPT; RL_ENOTSTORE; RL_EFORK; RL_EMFILE; RL_ENOMEM; RL_EINTERNAL; of a
+ *         server also RL_EUNAVAILABLE, after which the hit may be spent, if the answer was lost.
+ *         After any other failure nothing is spent; the attempt may stay counted. (What could not be
+ *         taken back, since that failed too, stays spent until its window ends.) The library never
+ *         takes an error for an allowance: whether to let a request pass then is your decision.
  *
  * Any thread, any number at once. Not from a signal handler. Since 0.1.0.
  */
@@ -569,7 +654,8 @@ int rl_status(struct rl_limiter *limiter,
  * Removes the counters whose window is older than the current and the previous one of their own
  * length, of every rule and policy on the store; and, if this limiter has an audit retention, the
  * audit rows past it. Works in slices of about a millisecond, between which hits go on. What is
- * counted and not yet in the file is written there first, so a time of 0 does only that.
+ * counted and not yet in the file is written there first, so a time of 0 does only that. A server
+ * removes what has expired by itself: there it does nothing, or of an insurance the same in its file.
  *
  * @param limiter  The limiter.
  * @param now_ms   As for rl_hit(). Taken literally: a time in the future removes live counters.
@@ -708,6 +794,12 @@ int rl_ip_key(const char *ip,
  * and the shared `table` (null: each hit is a transaction) with its `slots`, `bytes` and `lag`, how far
  * the file is behind: about how many counters are `unwritten`, since when at most (`ms`), and the
  * `cause` if the last try to write them failed, else null. More members may come with later versions.
+ *
+ * Of a server: its `engine` and version, `mode` (`single`, `unix`, `cluster`, `sentinel`), whether it is
+ * `reachable` and else the `cause`, `maxmemory_policy` (anything but `noeviction` may take counters away;
+ * null if it does not tell), timeouts; `insurance`, where there is one: whether it is `active`, how often
+ * that changed (`switches`), when it last did (`switched_ms`), and its `local` store. Asks the server, and
+ * does not fail if it is away.
  *
  * @param limiter, buf, cap  As for rl_headers().
  * @return As rl_headers(), or the store's failures as rl_hit().

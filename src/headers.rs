@@ -116,6 +116,7 @@ mod tests {
                 now_ms: number("now_ms"),
                 rule: number("rule") as usize,
                 limit_index: number("limit_index") as usize,
+                insured: false,
             };
             let style = match case["style"].as_str().unwrap() {
                 "X" => Style::X,

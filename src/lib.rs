@@ -46,7 +46,7 @@ pub use error::{Code, Error, Result};
 pub use headers::Style;
 pub use ip_key::ip_key;
 pub use limiter::Limiter;
-pub use options::{Durability, Options};
+pub use options::{Durability, Insurance, Options, Share};
 pub use outcome::Outcome;
 pub use policy::{Limit, Policy, Rule};
 pub use route::Route;

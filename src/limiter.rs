@@ -7,11 +7,11 @@ use crate::error::{Code, Error, Result};
 use crate::headers::{self, Style};
 use crate::judge::Question;
 use crate::key::{Secret, StoredKey};
-use crate::options::Options;
+use crate::options::{Insurance, Options, Share};
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::problem;
-use crate::store::{self, Info, SqliteStore, Store};
+use crate::store::{self, AnyStore, Info, Store};
 use crate::units::Cost;
 use crate::window::Time;
 
@@ -19,18 +19,22 @@ use crate::window::Time;
 ///
 /// Any thread may use it. Its methods take the name of a rule, or `None` for the only rule of a
 /// policy that has one; and a time in milliseconds since the Unix epoch (1970 to 9998), or `None`
-/// for the system clock, which is then read under the lock that orders the hits.
+/// for the system clock, which is then read under the lock that orders the hits; of a store on a server
+/// for the server's.
 pub struct Limiter {
     policy: Arc<Policy>,
-    store: SqliteStore,
+    store: AnyStore,
     secret: Option<Secret>,
+    /// By which the insurance judges, where there is one.
+    insured: Option<Arc<Policy>>,
 }
 
 impl Limiter {
     /// Opens a store and applies a policy to it.
     ///
-    /// `store` is the path of a file, created if it is not there, or `:memory:` for counters of
-    /// this limiter alone. `policy` is text such as `login: POST /login 3/10s; api: * 10/10s`.
+    /// `store` is the path of a file, created if it is not there; `:memory:` for counters of this
+    /// limiter alone; or the address of a server, such as `redis://host:6379/0`, which is not asked
+    /// yet. `policy` is text such as `login: POST /login 3/10s; api: * 10/10s`.
     ///
     /// # Errors
     ///
@@ -47,8 +51,11 @@ impl Limiter {
         let policy = Arc::new(Policy::parse(policy)?);
         let secret = options.key_secret.as_deref().map(Secret::new).transpose()?;
         let check = secret.as_ref().map(Secret::check);
-        let store = store::open(store, Arc::clone(&policy), options, check)?;
-        Ok(Self { policy, store, secret })
+        let insured = options.insurance.as_ref().map(|insurance| insured(insurance, &policy));
+        let insured = insured.transpose()?;
+        let policies = (Arc::clone(&policy), insured.clone());
+        let store = store::open(store, policies, options, check)?;
+        Ok(Self { policy, store, secret, insured })
     }
 
     /// Counts an attempt of `cost` units (0 to 2^53 - 1) and says whether it is allowed: when it
@@ -59,7 +66,8 @@ impl Limiter {
     ///
     /// [`Code::NoRule`], [`Code::Invalid`] (empty key, cost, time), and those of the store:
     /// [`Code::Busy`], [`Code::Full`], [`Code::Io`], [`Code::Permission`], [`Code::Corrupt`],
-    /// [`Code::NotStore`], [`Code::Fork`]. After an error nothing was counted.
+    /// [`Code::NotStore`], [`Code::Fork`]; of a server also [`Code::Unavailable`], after which it may
+    /// have been counted, if the answer was lost. After any other error nothing was.
     #[inline(always)] // into `rl_hit`, the hot path of every language
     pub fn hit(
         &self,
@@ -138,7 +146,7 @@ impl Limiter {
     ///
     /// [`Code::Invalid`]: the outcome is not one of this limiter's.
     pub fn headers(&self, outcome: &Outcome, style: Style) -> Result<String> {
-        headers::headers(&self.policy, outcome, style)
+        headers::headers(self.policy_of(outcome)?, outcome, style)
     }
 
     /// The JSON body of a refusal by RFC 9457 (`application/problem+json`).
@@ -147,7 +155,7 @@ impl Limiter {
     ///
     /// [`Code::Invalid`]: the outcome is not one of this limiter's.
     pub fn problem(&self, outcome: &Outcome) -> Result<String> {
-        problem::problem(&self.policy, outcome)
+        problem::problem(self.policy_of(outcome)?, outcome)
     }
 
     /// What is in force, as JSON: versions, durability, the kind of locks, sizes.
@@ -171,6 +179,16 @@ impl Limiter {
         &self.policy
     }
 
+    /// The policy that an outcome came of.
+    fn policy_of(&self, outcome: &Outcome) -> Result<&Policy> {
+        if !outcome.insured {
+            return Ok(&self.policy);
+        }
+        let message = "the result is of an insurance, and this limiter has none: pass the result of a \
+                       successful call on the same limiter";
+        self.insured.as_deref().ok_or_else(|| Error::invalid(message))
+    }
+
     #[inline]
     fn rule(&self, name: Option<&str>) -> Result<usize> {
         match name {
@@ -185,6 +203,20 @@ impl Limiter {
             }),
         }
     }
+}
+
+/// The policy of an insurance.
+fn insured(insurance: &Insurance, policy: &Policy) -> Result<Arc<Policy>> {
+    let insured = match &insurance.grants {
+        Share::Percent(percent) => policy.scaled(*percent),
+        Share::Policy(text) => Policy::parse(text.as_bytes())?,
+    };
+    if !insured.has_names_of(policy) {
+        let message = "insurance_policy must have the rules of the policy, by the same names and in the \
+                       same order";
+        return Err(Error::new(Code::Policy, message));
+    }
+    Ok(Arc::new(insured))
 }
 
 #[inline]

@@ -1,6 +1,7 @@
 //! What a limiter can be told when it is opened.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -12,8 +13,9 @@ pub(crate) const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 const DEFAULT_AUDIT_RETENTION: Duration = Duration::from_secs(30 * 86_400);
 const DEFAULT_FLUSH_INTERVAL: Duration = Duration::from_millis(100);
-const FLUSH_INTERVALS: RangeInclusive<Duration> =
+const INTERVALS: RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_millis(60_000);
+const DEFAULT_SERVER_TIMEOUT: Duration = Duration::from_millis(100);
 const MOST_TABLE_SLOTS: u64 = 1 << 32;
 const DEFAULT_FILE_MODE: u32 = 0o600;
 
@@ -64,6 +66,37 @@ pub struct Options {
     /// If set, the store keeps HMAC-SHA-256 values under this secret instead of keys. Decided by
     /// whoever creates the store; a store made with another secret, or none, is refused.
     pub key_secret: Option<Vec<u8>>,
+    /// Of a store on a server: the longest that connecting to it may take, the login included. 100 ms
+    /// unless set, 1 ms to 60 s.
+    pub connect_timeout: Duration,
+    /// Of a store on a server: the longest that it may take to answer. 100 ms unless set, 1 ms to 60 s.
+    pub command_timeout: Duration,
+    /// Of a store on a server: whether a client that it has denied is refused by this process until one of
+    /// its windows ends. The server is told of the attempts each `flush_interval`, so `count` lags.
+    /// Off unless set.
+    pub remember_denied: bool,
+    /// Of a store on a server: what takes over while the server is away. None unless set: calls fail then.
+    pub insurance: Option<Insurance>,
+}
+
+/// A store in a file that takes over while a server is away, and hands back when it answers again.
+/// Its counters are its own: nothing is carried over, in either direction.
+#[derive(Clone, Debug)]
+pub struct Insurance {
+    /// The path of the file, created if it is not there. Whoever shares it shares the counts.
+    pub store: PathBuf,
+    /// What it grants.
+    pub grants: Share,
+}
+
+/// What an [`Insurance`] grants.
+#[derive(Clone, Debug)]
+pub enum Share {
+    /// So many percent of each limit, 1 to 100: rounded down, and at least one unit. With 100 each of
+    /// ten machines lets the whole limit in.
+    Percent(u32),
+    /// Another policy, with rules of the same names in the same order.
+    Policy(String),
 }
 
 impl Default for Options {
@@ -80,6 +113,10 @@ impl Default for Options {
             flush_interval: DEFAULT_FLUSH_INTERVAL,
             table_slots: None,
             key_secret: None,
+            connect_timeout: DEFAULT_SERVER_TIMEOUT,
+            command_timeout: DEFAULT_SERVER_TIMEOUT,
+            remember_denied: false,
+            insurance: None,
         }
     }
 }
@@ -99,8 +136,18 @@ impl Options {
         if self.busy_timeout > MAX_BUSY_TIMEOUT {
             return Err(Error::invalid("busy_timeout is over 60 seconds"));
         }
-        if !FLUSH_INTERVALS.contains(&self.flush_interval) {
+        if !INTERVALS.contains(&self.flush_interval) {
             return Err(Error::invalid("flush_interval is not 1 ms to 60 s"));
+        }
+        if let Some(Insurance { grants: Share::Percent(percent), .. }) = self.insurance
+            && !(1..=100).contains(&percent)
+        {
+            return Err(Error::invalid("option insurance_percent is not 1 to 100"));
+        }
+        let timeouts =
+            [("connect_timeout", self.connect_timeout), ("command_timeout", self.command_timeout)];
+        if let Some((name, _)) = timeouts.iter().find(|(_, time)| !INTERVALS.contains(time)) {
+            return Err(Error::invalid(format!("{name} is not 1 ms to 60 s")));
         }
         if self.table_slots.is_some_and(|slots| !(1..=MOST_TABLE_SLOTS).contains(&slots)) {
             return Err(Error::invalid("table_slots is not 1 to 4294967296"));

@@ -34,6 +34,9 @@ pub struct Outcome {
     pub rule: usize,
     /// The index of the deciding limit in its rule.
     pub limit_index: usize,
+    /// Whether the insurance answered, by its own limits and counters, since the store's server was away:
+    /// see [`Insurance`](crate::Insurance).
+    pub insured: bool,
 }
 
 impl Outcome {
@@ -50,6 +53,7 @@ impl Outcome {
         now_ms: 0,
         rule: 0,
         limit_index: 0,
+        insured: false,
     };
 
     /// Puts a verdict into numbers. `limits`, `spans` and `counters` are those that were judged,
@@ -82,6 +86,7 @@ impl Outcome {
             now_ms: now.millis(),
             rule,
             limit_index,
+            insured: false,
         }
     }
 
@@ -149,6 +154,7 @@ mod tests {
             now_ms: 1_767_225_645_500,
             rule: 1,
             limit_index: 1,
+            insured: false,
         };
         assert_eq!(outcome(Answer::Allowed), allowed);
         assert_eq!(outcome(Answer::Wait), Outcome { allowed: false, retry_after: 15, ..allowed });
@@ -178,6 +184,7 @@ mod tests {
             now_ms: 0,
             rule: 0,
             limit_index: 0,
+            insured: false,
         };
         let good = outcome(Answer::Wait);
         for foreign in [

@@ -69,6 +69,7 @@ mod tests {
             now_ms: 0,
             rule: 0,
             limit_index: 0,
+            insured: false,
         };
         problem(&Policy::parse(policy.as_bytes()).unwrap(), &outcome).unwrap()
     }

@@ -14,6 +14,12 @@ typedef struct rl_options {
   int64_t table_slots;
   const char *key_secret;
   uint64_t key_secret_len;
+  int64_t connect_timeout_ms;
+  int64_t command_timeout_ms;
+  int64_t remember_denied;
+  const char *insurance;
+  const char *insurance_policy;
+  int64_t insurance_percent;
 } rl_options;
 
 typedef struct rl_result {
@@ -28,7 +34,8 @@ typedef struct rl_result {
   int64_t now_ms;
   int64_t rule;
   int64_t limit_index;
-  int64_t reserved[5];
+  int64_t insured;
+  int64_t reserved[4];
 } rl_result;
 
 int rl_open(const char *store,

@@ -19,12 +19,19 @@ pub const ZERO: rl_result = rl_result {
     now_ms: 0,
     rule: 0,
     limit_index: 0,
-    reserved: [0; 5],
+    insured: 0,
+    reserved: [0; 4],
 };
 
 /// What a result holds before a call that must write it.
-pub const GARBAGE: rl_result =
-    rl_result { allowed: 0x5A5A, limit: -7, retry_after: i64::MIN, reserved: [-1; 5], ..ZERO };
+pub const GARBAGE: rl_result = rl_result {
+    allowed: 0x5A5A,
+    limit: -7,
+    retry_after: i64::MIN,
+    insured: 7,
+    reserved: [-1; 4],
+    ..ZERO
+};
 
 const MAX_UNITS: std::ops::RangeInclusive<i64> = 0..=RL_MAX_UNITS;
 
@@ -61,7 +68,7 @@ pub fn plausible(result: &rl_result) {
     assert!((0..window_ms).contains(&(now_ms - result.window_start_ms)), "{result:?}");
     assert_eq!(result.reset_at, (result.window_start_ms + window_ms + 999).div_euclid(1000));
     assert!(result.rule >= 0 && result.limit_index >= 0, "{result:?}");
-    assert_eq!(result.reserved, [0; 5]);
+    assert_eq!((result.insured, result.reserved), (0, [0; 4]));
     match allowed {
         1 => assert_eq!(retry_after, 0, "{result:?}"),
         _ => assert!(retry_after == -1 || (1..=seconds).contains(&retry_after), "{result:?}"),

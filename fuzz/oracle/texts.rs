@@ -59,7 +59,8 @@ fn set(result: &mut rl_result, word: usize, value: i64) {
         8 => result.now_ms = value,
         9 => result.rule = value,
         10 => result.limit_index = value,
-        _ => result.reserved[word - 11] = value,
+        11 => result.insured = value,
+        _ => result.reserved[word - 12] = value,
     }
 }
 

@@ -179,9 +179,52 @@
  * The library stays mapped after dlclose().
  *
  *
+ * A SERVER AS THE STORE
+ *
+ * When one host is no longer enough, the same policy, calls and answers work with a Redis (5 or newer) or
+ * a Valkey. What stands in place of the path is an address:
+ *
+ *     redis://[user[:password]@]host[:port][/db]                    rediss:// the same by TLS
+ *     redis+unix://[user[:password]@]/path/of/socket[?db=N]
+ *     redis-cluster://[...@]host[:port],host[:port],...             rediss-cluster:// by TLS
+ *     redis-sentinel://[...@]host[:port],.../master[/db]            rediss-sentinel:// by TLS
+ *
+ *     ?prefix=ratelite    what every key begins with
+ *     &ca=FILE            of TLS: the authorities to trust, in place of the system's
+ *     &cert=FILE&key=FILE of TLS: what to show a server that asks for it
+ *     &sentinel_user=NAME &sentinel_password=WORD
+ *
+ * Special characters are written as in %40. No message shows user, password or options.
+ *
+ * The server's clock decides, unless the caller gives the time. One script a call, on one key, so each call
+ * is one atomic step, in a cluster too. A counter goes when the window after it has ended; by given times
+ * not before ten minutes and two windows after its last hit.
+ *
+ * rl_open() does not connect. A call waits connect_timeout_ms for a connection and command_timeout_ms for an
+ * answer, twice at most (a second try is made only if the first cannot have run), and as long again where
+ * sentinels or a cluster are to be asked who is in charge. The system's look-up of a host's name has no
+ * timeout: give addresses, or a resolver that answers. After a failure calls fail at once for 0.1 to 1 s, and
+ * one at a time looks whether the server is back. A call whose answer is lost may have been counted: it is
+ * RL_EUNAVAILABLE, and never tried again.
+ *
+ * What a server takes away, nobody here can see, and its clients begin anew: by FLUSHALL, by a restart
+ * without persistence, by eviction under a maxmemory-policy other than noeviction, and in a failover the
+ * writes that were not yet on the replica.
+ *
+ * Connections are the process's, kept after the last rl_close() (option keep_open). A child of fork() makes
+ * its own; its parent's are closed in it without a word. SIGPIPE is never raised.
+ *
+ * options.audit, and RL_DURABLE_HIT, are RL_EINVAL; flush_interval_ms is for remember_denied; busy_timeout_ms,
+ * auto_prune, recover_corrupt, file_mode and table_slots are for the insurance's file.
+ *
+ * With options.insurance, a file takes over while the server is away: counts are its own then, per machine,
+ * and nothing is carried over when the server is back. result.insured and rl_info() tell. A reset concerns
+ * both.
+ *
+ *
  * TIME
  *
- * Time is the host's wall clock in milliseconds, or what the caller gives. If the clock steps
+ * Time is the host's wall clock in milliseconds, of a store on a server the server's, or what the caller gives. If the clock steps
  * back, the older window goes on counting, unless it was pruned while the clock was ahead; nobody is
  * denied for longer than one window.
  */

@@ -32,9 +32,9 @@ pub struct rl_limiter {
 ///
 /// @param store    Path of the store file, NUL-terminated; created with mode 0600 if it is not
 ///                 there, in an existing directory on a local filesystem. `:memory:` keeps the
-///                 counters in this limiter alone, for tests. URIs (`file:…`, `scheme://…`) are
-///                 refused. Symbolic links lead to one store; a file with a second hard link is
-///                 refused.
+///                 counters in this limiter alone, for tests. Symbolic links lead to one store; a
+///                 file with a second hard link is refused. Or the address of a server, see A SERVER
+///                 AS THE STORE above; other URIs (`file:…`, `scheme://…`) are refused.
 /// @param policy   Policy text, NUL-terminated, see above. Applies to this limiter only; other
 ///                 limiters on the store may have other policies.
 /// @param options  NULL for all defaults, or see rl_options.
@@ -42,7 +42,8 @@ pub struct rl_limiter {
 ///
 /// @return RL_OK; RL_EPOLICY; RL_ENOTSTORE, with the file as it was; RL_EINVAL (NULL, an option,
 ///         a URI, a missing directory, a remote filesystem, another key_secret); RL_EPERM;
-///         RL_EFULL; RL_EIO; RL_ECORRUPT; RL_EBUSY; RL_EFORK; RL_EMFILE; RL_ENOMEM.
+///         RL_EFULL; RL_EIO; RL_ECORRUPT; RL_EBUSY; RL_EFORK; RL_EMFILE; RL_ENOMEM. A server is not
+///         asked yet, so one that is away is no failure here.
 ///
 /// Any thread, any number at once. If 32 processes open a new path at the same moment, one creates
 /// it and all succeed. Since 0.1.0.
@@ -87,10 +88,11 @@ pub unsafe extern "C" fn rl_open(
 /// @param result   Receives the answer; all zero on failure, which reads as "denied".
 ///
 /// @return RL_OK, whether allowed or denied; RL_EINVAL; RL_ENORULE; RL_EBUSY; RL_EFULL; RL_EIO;
-///         RL_EPERM; RL_ECORRUPT; RL_ENOTSTORE; RL_EFORK; RL_EMFILE; RL_ENOMEM; RL_EINTERNAL.
-///         After a failure nothing is spent; the attempt may stay counted. (What could not be taken
-///         back, since that failed too, stays spent until its window ends.) The library never takes an
-///         error for an allowance: whether to let a request pass then is your decision.
+///         RL_EPERM; RL_ECORRUPT; RL_ENOTSTORE; RL_EFORK; RL_EMFILE; RL_ENOMEM; RL_EINTERNAL; of a
+///         server also RL_EUNAVAILABLE, after which the hit may be spent, if the answer was lost.
+///         After any other failure nothing is spent; the attempt may stay counted. (What could not be
+///         taken back, since that failed too, stays spent until its window ends.) The library never
+///         takes an error for an allowance: whether to let a request pass then is your decision.
 ///
 /// Any thread, any number at once. Not from a signal handler. Since 0.1.0.
 #[unsafe(no_mangle)]
@@ -140,7 +142,8 @@ pub unsafe extern "C" fn rl_status(
 /// Removes the counters whose window is older than the current and the previous one of their own
 /// length, of every rule and policy on the store; and, if this limiter has an audit retention, the
 /// audit rows past it. Works in slices of about a millisecond, between which hits go on. What is
-/// counted and not yet in the file is written there first, so a time of 0 does only that.
+/// counted and not yet in the file is written there first, so a time of 0 does only that. A server
+/// removes what has expired by itself: there it does nothing, or of an insurance the same in its file.
 ///
 /// @param limiter  The limiter.
 /// @param now_ms   As for rl_hit(). Taken literally: a time in the future removes live counters.
@@ -364,6 +367,12 @@ pub unsafe extern "C" fn rl_ip_key(
 /// the file is behind: about how many counters are `unwritten`, since when at most (`ms`), and the
 /// `cause` if the last try to write them failed, else null. More members may come with later versions.
 ///
+/// Of a server: its `engine` and version, `mode` (`single`, `unix`, `cluster`, `sentinel`), whether it is
+/// `reachable` and else the `cause`, `maxmemory_policy` (anything but `noeviction` may take counters away;
+/// null if it does not tell), timeouts; `insurance`, where there is one: whether it is `active`, how often
+/// that changed (`switches`), when it last did (`switched_ms`), and its `local` store. Asks the server, and
+/// does not fail if it is away.
+///
 /// @param limiter, buf, cap  As for rl_headers().
 /// @return As rl_headers(), or the store's failures as rl_hit().
 ///
@@ -510,7 +519,15 @@ unsafe fn read_options(options: *const rl_options) -> Result<crate::Options> {
         // SAFETY: the header's promise for the two fields.
         Some(unsafe { bytes(known.key_secret, length, "option key_secret") }?)
     };
-    known.checked(secret)
+    // SAFETY: the header's promise for the two texts.
+    let texts = unsafe {
+        Texts {
+            key_secret: secret,
+            insurance: optional_c_text(known.insurance),
+            insurance_policy: optional_c_text(known.insurance_policy),
+        }
+    };
+    known.checked(&texts)
 }
 
 fn time(now_ms: i64) -> Option<i64> {

@@ -1,10 +1,12 @@
 //! The C ABI's constants and structures. The documentation here is the header's.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::options::{Durability, MAX_BUSY_TIMEOUT, Options};
+use crate::options::{Durability, Insurance, MAX_BUSY_TIMEOUT, Options, Share};
 use crate::outcome::Outcome;
 
 /// The number of the ABI that this header describes. `rl_abi_version()` gives that of the library
@@ -28,11 +30,12 @@ pub const RL_EPOLICY: c_int = -2;
 pub const RL_ENORULE: c_int = -3;
 /// Others held the store until `busy_timeout_ms` had passed. Trying again later may succeed.
 pub const RL_EBUSY: c_int = -4;
-/// The disk or the quota is full. Mends itself when there is space again.
+/// The disk, the quota, or a server's memory is full. Mends itself when there is space again.
 pub const RL_EFULL: c_int = -5;
 /// Reading or writing the store failed: a broken disk, a file-size limit, a vanished directory.
 pub const RL_EIO: c_int = -6;
-/// The system refused access to the store, or to its directory, where -wal, -shm and -table must stand.
+/// The system refused access to the store, or to its directory, where -wal, -shm and -table must stand;
+/// or a server refused user, password or command.
 pub const RL_EPERM: c_int = -7;
 /// The store, or the row that was asked for, is damaged.
 pub const RL_ECORRUPT: c_int = -8;
@@ -45,7 +48,8 @@ pub const RL_EFORK: c_int = -10;
 pub const RL_EMFILE: c_int = -11;
 /// No memory is left.
 pub const RL_ENOMEM: c_int = -12;
-/// A store server cannot be reached. Stores in files never return it.
+/// The store's server cannot be reached, or did not answer in time: then the call may have been
+/// counted. Stores in files never return it.
 pub const RL_EUNAVAILABLE: c_int = -13;
 /// A bug in ratelite was caught. Please report the message.
 pub const RL_EINTERNAL: c_int = -14;
@@ -105,8 +109,11 @@ pub struct rl_result {
     pub rule: i64,
     /// Index of the deciding limit in the rule, from 0.
     pub limit_index: i64,
+    /// 1: the insurance answered, by its own limits and counters, since the store's server was away
+    /// (see rl_options); 0 otherwise.
+    pub insured: i64,
     /// 0.
-    pub reserved: [i64; 5],
+    pub reserved: [i64; 4],
 }
 
 /// How a limiter uses its store. 0 means the default everywhere, so begin with
@@ -161,6 +168,27 @@ pub struct rl_options {
     pub key_secret: *const c_char,
     /// Length of key_secret in bytes, at least 1 if it is not NULL. Use 32 random bytes.
     pub key_secret_len: u64,
+    /// Of a store on a server: the longest that connecting to it may take, in milliseconds, the login
+    /// and a handshake included: 1 to 60000. Default 100. Files take no notice.
+    pub connect_timeout_ms: i64,
+    /// Of a store on a server: the longest that it may take to answer, in milliseconds: 1 to 60000.
+    /// Default 100. Files take no notice.
+    pub command_timeout_ms: i64,
+    /// Of a store on a server: RL_ON: a client that it has denied is refused by this process, without
+    /// asking again, until one of the rule's windows ends. The server is told of those attempts each
+    /// flush_interval_ms, by a hit that asks, so `count` lags for others, and so does what a refund or a
+    /// reset elsewhere gives back. Default RL_OFF. Files take no notice.
+    pub remember_denied: i64,
+    /// Of a store on a server, if not NULL: path of a store file, NUL-terminated, that takes over while
+    /// the server is away: hits are then counted there alone, by limits of its own. RL_EINVAL for a store
+    /// in a file.
+    pub insurance: *const c_char,
+    /// If not NULL: the policy of the insurance, NUL-terminated, with rules of the same names in the same
+    /// order; their routes do not matter.
+    pub insurance_policy: *const c_char,
+    /// Without insurance_policy: so many percent of each limit are the insurance's, 1 to 100, rounded down
+    /// to at least 1 unit. Default 100, by which each machine lets the whole limit in.
+    pub insurance_percent: i64,
 }
 
 pub(super) const ALL_DEFAULTS: rl_options = rl_options {
@@ -177,11 +205,24 @@ pub(super) const ALL_DEFAULTS: rl_options = rl_options {
     table_slots: 0,
     key_secret: std::ptr::null(),
     key_secret_len: 0,
+    connect_timeout_ms: 0,
+    command_timeout_ms: 0,
+    remember_denied: 0,
+    insurance: std::ptr::null(),
+    insurance_policy: std::ptr::null(),
+    insurance_percent: 0,
 };
 
+/// What the pointers of rl_options point to.
+pub(super) struct Texts<'a> {
+    pub(super) key_secret: Option<&'a [u8]>,
+    pub(super) insurance: Option<&'a [u8]>,
+    pub(super) insurance_policy: Option<&'a [u8]>,
+}
+
 impl rl_options {
-    /// The options that these numbers mean; `key_secret` was read by the caller.
-    pub(super) fn checked(&self, key_secret: Option<&[u8]>) -> Result<Options> {
+    /// The options that these numbers mean; the texts were read by the caller.
+    pub(super) fn checked(&self, texts: &Texts<'_>) -> Result<Options> {
         let defaults = Options::default();
         in_range("durability", self.durability, RL_DURABLE_DEFAULT..=RL_DURABLE_INTERVAL)?;
         in_range("flush_interval_ms", self.flush_interval_ms, 0..=60_000)?;
@@ -225,9 +266,51 @@ impl rl_options {
                 given => u32::try_from(given)
                     .map_err(|_| Error::invalid(format!("file_mode {given} is out of range")))?,
             },
-            key_secret: key_secret.map(<[u8]>::to_vec),
+            key_secret: texts.key_secret.map(<[u8]>::to_vec),
+            connect_timeout: server_timeout("connect_timeout_ms", self.connect_timeout_ms)?
+                .unwrap_or(defaults.connect_timeout),
+            command_timeout: server_timeout("command_timeout_ms", self.command_timeout_ms)?
+                .unwrap_or(defaults.command_timeout),
+            remember_denied: switch(
+                "remember_denied",
+                self.remember_denied,
+                defaults.remember_denied,
+            )?,
+            insurance: self.insurance(texts)?,
         })
     }
+
+    fn insurance(&self, texts: &Texts<'_>) -> Result<Option<Insurance>> {
+        in_range("insurance_percent", self.insurance_percent, 0..=100)?;
+        let grants = match (texts.insurance_policy, self.insurance_percent) {
+            (None, 0) => Share::Percent(100),
+            (None, percent) => Share::Percent(percent.unsigned_abs() as u32),
+            // What is no UTF-8 does not parse either.
+            (Some(text), 0) => Share::Policy(String::from_utf8_lossy(text).into_owned()),
+            (Some(_), _) => {
+                let message = "option insurance_percent is given beside insurance_policy: give one";
+                return Err(Error::invalid(message));
+            }
+        };
+        let has_more = texts.insurance_policy.is_some() || self.insurance_percent != 0;
+        match texts.insurance {
+            Some(path) => {
+                let store = PathBuf::from(OsStr::from_bytes(path));
+                Ok(Some(Insurance { store, grants }))
+            }
+            None if has_more => {
+                let message = "option insurance_policy or insurance_percent is given without \
+                               insurance: give the path of its file";
+                Err(Error::invalid(message))
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+fn server_timeout(name: &str, given: i64) -> Result<Option<Duration>> {
+    in_range(name, given, 0..=60_000)?;
+    Ok((given > 0).then(|| Duration::from_millis(given.unsigned_abs())))
 }
 
 fn in_range(name: &str, given: i64, range: std::ops::RangeInclusive<i64>) -> Result<()> {
@@ -266,7 +349,8 @@ impl From<Outcome> for rl_result {
             now_ms: outcome.now_ms,
             rule: outcome.rule as i64,
             limit_index: outcome.limit_index as i64,
-            reserved: [0; 5],
+            insured: outcome.insured.into(),
+            reserved: [0; 4],
         }
     }
 }
@@ -277,7 +361,8 @@ impl TryFrom<&rl_result> for Outcome {
     fn try_from(result: &rl_result) -> Result<Self> {
         let foreign = || Error::invalid("the result is not one that a limiter has filled");
         let index = |number: i64| usize::try_from(number).map_err(|_| foreign());
-        if !matches!(result.allowed, 0 | 1) || result.reserved != [0; 5] {
+        let is_switch = |number: i64| matches!(number, 0 | 1);
+        if !is_switch(result.allowed) || !is_switch(result.insured) || result.reserved != [0; 4] {
             return Err(foreign());
         }
         Ok(Self {
@@ -292,6 +377,7 @@ impl TryFrom<&rl_result> for Outcome {
             now_ms: result.now_ms,
             rule: index(result.rule)?,
             limit_index: index(result.limit_index)?,
+            insured: result.insured == 1,
         })
     }
 }

@@ -33,11 +33,23 @@ pub(crate) trait Held {
     fn forget_parent(&mut self);
 }
 
+/// What connections lead to.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Files,
+    #[cfg(feature = "redis")]
+    Servers,
+}
+
+const KINDS: usize = 2;
+
+type Owners = [Option<&'static dyn AcrossFork>; KINDS];
+
 /// Whether the handlers are registered; whether the rest is in place too.
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 static READY: AtomicBool = AtomicBool::new(false);
 static SETTING_UP: Mutex<()> = Mutex::new(());
-static OWNER: Mutex<Option<&'static dyn AcrossFork>> = Mutex::new(None);
+static OWNERS: Mutex<Owners> = Mutex::new([None; KINDS]);
 static UNDER_WAY: AtomicU32 = AtomicU32::new(0);
 
 /// Between prepare and parent or child. One thread at a time is in between, since it holds the
@@ -46,13 +58,13 @@ static BETWEEN: StdMutex<Option<Between>> = StdMutex::new(None);
 
 struct Between {
     table: Guard<'static, parked::Table>,
-    held: Option<Box<dyn Held>>,
+    held: [Option<Box<dyn Held>>; KINDS],
     kept: Kept,
 }
 
 /// Given back in this order, the signals last: a handler that comes in at once may fork.
 struct Kept {
-    _owner: Guard<'static, Option<&'static dyn AcrossFork>>,
+    _owners: Guard<'static, Owners>,
     _setting_up: Guard<'static, ()>,
     _inside: Inside,
     _signals: HeldBack,
@@ -86,9 +98,9 @@ impl Drop for Inside {
     }
 }
 
-/// Names the owner of all connections.
-pub(crate) fn register_owner(owner: &'static dyn AcrossFork) {
-    *OWNER.lock_unbounded() = Some(owner);
+/// Names the owner of all connections of a kind.
+pub(crate) fn register_owner(kind: Kind, owner: &'static dyn AcrossFork) {
+    OWNERS.lock_unbounded()[kind as usize] = Some(owner);
 }
 
 /// Whether some thread of this process is waiting to fork.
@@ -155,12 +167,12 @@ extern "C" fn prepare() {
     let (signals, inside) = (HeldBack::begin(), Inside::enter());
     UNDER_WAY.fetch_add(1, Ordering::AcqRel);
     let setting_up = SETTING_UP.lock_unbounded();
-    let owner = OWNER.lock_unbounded();
-    let held = owner.map(|owner| owner.close_and_hold());
+    let owners = OWNERS.lock_unbounded();
+    let held = owners.map(|owner| owner.map(|owner| owner.close_and_hold()));
     *between() = Some(Between {
         table: parked::hold(),
         held,
-        kept: Kept { _owner: owner, _setting_up: setting_up, _inside: inside, _signals: signals },
+        kept: Kept { _owners: owners, _setting_up: setting_up, _inside: inside, _signals: signals },
     });
 }
 
@@ -183,7 +195,7 @@ extern "C" fn in_child() {
     let Some(Between { mut table, held, kept }) = take_between() else { return };
     table.close_all_in_child();
     drop(table);
-    if let Some(mut held) = held {
+    for mut held in held.into_iter().flatten() {
         held.forget_parent();
     }
     UNDER_WAY.store(0, Ordering::Release);

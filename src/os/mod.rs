@@ -25,6 +25,8 @@ pub(crate) mod parked;
 pub(crate) mod points;
 pub(crate) mod random;
 mod signals;
+#[cfg(feature = "redis")]
+pub(crate) mod socket;
 pub(crate) mod stat;
 pub(crate) mod store_file;
 pub(crate) mod vfs;

@@ -27,9 +27,6 @@ pub(crate) fn take() -> Option<WrittenLog> {
     WRITTEN.take()
 }
 
-/// Of memory, in bytes, on any machine.
-const LARGEST_PAGE: i64 = 64 << 10;
-
 impl WrittenLog {
     /// Whether the log has just grown past a multiple of so many bytes. Of all who write to it, one
     /// sees each.
@@ -41,13 +38,9 @@ impl WrittenLog {
     /// Waits for nothing; a kernel that cannot is as before. To be called before the connection is
     /// given back.
     pub(crate) fn begin_to_sync(&self) {
-        // Not the page that the next hit writes to: it would wait for the disk.
-        let length = self.end & !(LARGEST_PAGE - 1);
-        if length > 0 {
-            // SAFETY: takes numbers only, and the descriptor is the log's while the connection that
-            // wrote to it is held; of any other file it would write sooner what is written anyhow.
-            unsafe { libc::sync_file_range(self.fd, 0, length, libc::SYNC_FILE_RANGE_WRITE) };
-        }
+        // SAFETY: takes numbers only, and the descriptor is the log's while the connection that wrote
+        // to it is held; of any other file it would write sooner what is written anyhow.
+        unsafe { libc::sync_file_range(self.fd, 0, self.end, libc::SYNC_FILE_RANGE_WRITE) };
     }
 }
 

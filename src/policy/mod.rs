@@ -75,6 +75,23 @@ impl Policy {
         (self.rules.len() == 1).then_some(0)
     }
 
+    /// The same rules, each limit granting so many percent of its units: rounded down, and at least one
+    /// where it grants any.
+    pub(crate) fn scaled(&self, percent: u32) -> Self {
+        let mut scaled = self.clone();
+        for limit in scaled.rules.iter_mut().flat_map(|rule| &mut rule.limits) {
+            let share = i128::from(limit.units) * i128::from(percent) / 100;
+            let most = limit.units;
+            limit.units = i64::try_from(share).unwrap_or(most).clamp(most.min(1), most);
+        }
+        scaled
+    }
+
+    /// Whether both have rules of the same names, in the same order.
+    pub(crate) fn has_names_of(&self, other: &Self) -> bool {
+        self.rules.iter().map(Rule::name).eq(other.rules.iter().map(Rule::name))
+    }
+
     /// The index of the first rule that a request fits, by its method and its target as they
     /// stand in the request line; `None` when it fits none.
     pub fn route(&self, method: &[u8], target: &[u8]) -> Option<usize> {
@@ -162,6 +179,25 @@ mod tests {
         ] {
             let index = policy.route(method.as_bytes(), target.as_bytes());
             assert_eq!(index, policy.rule_index(rule), "{method} {target}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_rounded_down_and_never_nothing() {
+        let policy = parse("a: 0/s, 1/m, 3/h; b: 9007199254740991/d");
+        let units = |policy: &Policy| -> Vec<_> {
+            policy.rules().iter().flat_map(|rule| rule.limits()).map(Limit::units).collect()
+        };
+        assert_eq!(units(&policy.scaled(100)), units(&policy));
+        assert_eq!(units(&policy.scaled(50)), [0, 1, 1, 4_503_599_627_370_495]);
+        assert_eq!(units(&policy.scaled(1)), [0, 1, 1, 90_071_992_547_409]);
+    }
+
+    #[test]
+    fn rules_are_the_same_by_their_names_and_order() {
+        assert!(parse("a: 1/s; b: 2/s").has_names_of(&parse("a: /x 9/d; b: 1/s, 3/m")));
+        for other in ["a: 1/s", "b: 1/s; a: 1/s", "a: 1/s; b: 1/s; c: 1/s"] {
+            assert!(!parse("a: 1/s; b: 2/s").has_names_of(&parse(other)), "{other}");
         }
     }
 

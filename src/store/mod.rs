@@ -12,10 +12,14 @@ mod first_open;
 mod housekeeping;
 mod in_rows;
 mod in_table;
+#[cfg(feature = "redis")]
+mod insured;
 mod meta;
 mod one_limit;
 mod patience;
 mod prune;
+#[cfg(feature = "redis")]
+mod redis;
 mod refusal;
 mod registry;
 mod reset;
@@ -30,6 +34,8 @@ mod upgrade;
 mod watched_file;
 mod written;
 
+#[cfg(feature = "redis")]
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use crate::clock::When;
@@ -40,7 +46,12 @@ use crate::options::Options;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 
-pub(crate) use sqlite::SqliteStore;
+use sqlite::{SqliteInfo, SqliteStore};
+#[cfg(feature = "redis")]
+use {
+    insured::{Insured, InsuredInfo},
+    redis::{RedisInfo, RedisStore},
+};
 
 /// A place that keeps counters, exact for everyone who shares it.
 pub(crate) trait Store: Send + Sync {
@@ -68,67 +79,131 @@ pub(crate) trait Store: Send + Sync {
 
 /// What [`Store::info`] tells.
 #[derive(Debug, serde::Serialize)]
-pub(crate) struct Info {
-    pub(crate) store: String,
-    pub(crate) engine: &'static str,
-    pub(crate) engine_version: &'static str,
-    /// `hit`: each hit is committed before it is answered; `interval`: after it.
-    pub(crate) durability: &'static str,
-    pub(crate) flush_interval_ms: u64,
-    /// The shared table in which hits are counted; null where they are counted in rows.
-    pub(crate) table: Option<TableInfo>,
-    /// `ofd`, `posix`, or `none` for a store in memory.
-    pub(crate) locks: &'static str,
-    pub(crate) format: i64,
-    pub(crate) keys_hashed: bool,
-    pub(crate) auto_prune: bool,
-    pub(crate) audit: bool,
-    pub(crate) busy_timeout_ms: u64,
-    pub(crate) database_bytes: u64,
-    pub(crate) wal_bytes: u64,
-    /// How many descriptors this process holds on store files, all stores together.
-    pub(crate) descriptors: usize,
+#[serde(untagged)]
+pub(crate) enum Info {
+    Sqlite(SqliteInfo),
+    #[cfg(feature = "redis")]
+    Redis(RedisInfo),
+    #[cfg(feature = "redis")]
+    Insured(InsuredInfo),
 }
 
-/// Of a shared table.
-#[derive(Debug, serde::Serialize)]
-pub(crate) struct TableInfo {
-    pub(crate) slots: u64,
-    pub(crate) bytes: u64,
-    pub(crate) lag: LagInfo,
+/// A store of any kind. Not behind a pointer: a hit in a file is too short for a call that cannot be
+/// foreseen.
+pub(crate) enum AnyStore {
+    Sqlite(SqliteStore),
+    #[cfg(feature = "redis")]
+    Redis(RedisStore),
+    #[cfg(feature = "redis")]
+    Insured(Box<Insured<RedisStore, SqliteStore>>),
 }
 
-/// How far the file lags behind the table.
-#[derive(Debug, serde::Serialize)]
-pub(crate) struct LagInfo {
-    /// About how many counters are not in the file yet.
-    pub(crate) unwritten: u64,
-    /// Since when, at most.
-    pub(crate) ms: u64,
-    /// Why the last try to write them failed; null if it did not.
-    pub(crate) cause: Option<&'static str>,
+impl Store for AnyStore {
+    #[inline(always)]
+    fn ask(
+        &self,
+        rule: usize,
+        key: &StoredKey,
+        question: Question,
+        when: When,
+        answer: &mut Outcome,
+    ) -> Result<()> {
+        match self {
+            Self::Sqlite(store) => store.ask(rule, key, question, when, answer),
+            #[cfg(feature = "redis")]
+            Self::Redis(store) => store.ask(rule, key, question, when, answer),
+            #[cfg(feature = "redis")]
+            Self::Insured(store) => store.ask(rule, key, question, when, answer),
+        }
+    }
+
+    fn reset(&self, rules: &[usize], key: &StoredKey) -> Result<u64> {
+        match self {
+            Self::Sqlite(store) => store.reset(rules, key),
+            #[cfg(feature = "redis")]
+            Self::Redis(store) => store.reset(rules, key),
+            #[cfg(feature = "redis")]
+            Self::Insured(store) => store.reset(rules, key),
+        }
+    }
+
+    fn prune(&self, when: When) -> Result<u64> {
+        match self {
+            Self::Sqlite(store) => store.prune(when),
+            #[cfg(feature = "redis")]
+            Self::Redis(store) => store.prune(when),
+            #[cfg(feature = "redis")]
+            Self::Insured(store) => store.prune(when),
+        }
+    }
+
+    fn info(&self) -> Result<Info> {
+        match self {
+            Self::Sqlite(store) => store.info(),
+            #[cfg(feature = "redis")]
+            Self::Redis(store) => store.info(),
+            #[cfg(feature = "redis")]
+            Self::Insured(store) => store.info(),
+        }
+    }
 }
 
-/// Opens the store of this name for a policy.
+/// Opens the store of this name for a policy, and for that of its insurance, if it is to have one.
 pub(crate) fn open(
     name: &[u8],
-    policy: Arc<Policy>,
+    (policy, insured): (Arc<Policy>, Option<Arc<Policy>>),
     options: &Options,
     secret_check: Option<SecretCheck>,
-) -> Result<SqliteStore> {
+) -> Result<AnyStore> {
     if name.is_empty() {
         return Err(Error::invalid("the store is empty: give the path of a file"));
     }
-    if name == b":memory:" {
-        return SqliteStore::in_memory(policy, options, secret_check);
+    let scheme = uri_scheme(name);
+    #[cfg(feature = "redis")]
+    if scheme.is_some_and(redis::is_meant) {
+        return open_on_server(name, (policy, insured), options, secret_check);
     }
-    if let Some(scheme) = uri_scheme(name) {
+    if let Some(scheme) = scheme {
         return Err(Error::invalid(format!(
             "cannot open a store by \"{scheme}:\": give the path of a file (\"./{scheme}:…\" for \
              one of that name)"
         )));
     }
-    SqliteStore::open(name, policy, options, secret_check)
+    if insured.is_some() {
+        return Err(Error::invalid("insurance is for stores on a server, and this one is a file"));
+    }
+    open_file(name, policy, options, secret_check).map(AnyStore::Sqlite)
+}
+
+fn open_file(
+    name: &[u8],
+    policy: Arc<Policy>,
+    options: &Options,
+    secret_check: Option<SecretCheck>,
+) -> Result<SqliteStore> {
+    match name {
+        b":memory:" => SqliteStore::in_memory(policy, options, secret_check),
+        path => SqliteStore::open(path, policy, options, secret_check),
+    }
+}
+
+#[cfg(feature = "redis")]
+fn open_on_server(
+    name: &[u8],
+    (policy, insured): (Arc<Policy>, Option<Arc<Policy>>),
+    options: &Options,
+    secret_check: Option<SecretCheck>,
+) -> Result<AnyStore> {
+    let server = RedisStore::open(name, policy, options, secret_check)?;
+    let (Some(insured), Some(insurance)) = (insured, &options.insurance) else {
+        return Ok(AnyStore::Redis(server));
+    };
+    let path = insurance.store.as_os_str().as_bytes();
+    if path.is_empty() || uri_scheme(path).is_some() {
+        return Err(Error::invalid("insurance is not the path of a file"));
+    }
+    let file = open_file(path, insured, options, secret_check)?;
+    Ok(AnyStore::Insured(Box::new(Insured::new(server, file))))
 }
 
 /// `file:…` and `scheme://…` mean other things to SQLite, and to later versions, than a file name.

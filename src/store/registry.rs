@@ -84,7 +84,7 @@ pub(super) fn in_memory(settings: Settings, deadline: &Deadline) -> Result<Arc<S
 }
 
 fn lock(deadline: &Deadline) -> Result<Guard<'static, Registry>> {
-    fork::register_owner(&Owner);
+    fork::register_owner(fork::Kind::Files, &Owner);
     REGISTRY.lock(deadline).ok_or_else(|| {
         Error::new(Code::Busy, "another thread is opening a store, or a fork is under way")
     })

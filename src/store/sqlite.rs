@@ -11,7 +11,7 @@ use super::in_table::InTable;
 use super::meta::Settings;
 use super::session::Session;
 use super::written::Occasion;
-use super::{Info, LagInfo, Store, TableInfo, attach, in_rows, meta, registry, schema};
+use super::{Info, Store, attach, in_rows, meta, registry, schema};
 use crate::clock::{self, When};
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
@@ -31,6 +31,49 @@ pub(crate) struct SqliteStore {
     policy: Arc<Policy>,
     options: Options,
     counting: Attached,
+}
+
+/// What [`Store::info`] tells of a file.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct SqliteInfo {
+    store: String,
+    engine: &'static str,
+    engine_version: &'static str,
+    /// `hit`: each hit is committed before it is answered; `interval`: after it.
+    durability: &'static str,
+    flush_interval_ms: u64,
+    /// The shared table in which hits are counted; null where they are counted in rows.
+    table: Option<TableInfo>,
+    /// `ofd`, `posix`, or `none` for a store in memory.
+    locks: &'static str,
+    format: i64,
+    keys_hashed: bool,
+    auto_prune: bool,
+    audit: bool,
+    busy_timeout_ms: u64,
+    database_bytes: u64,
+    wal_bytes: u64,
+    /// How many descriptors this process holds on store files, all stores together.
+    descriptors: usize,
+}
+
+/// Of a shared table.
+#[derive(Debug, serde::Serialize)]
+struct TableInfo {
+    slots: u64,
+    bytes: u64,
+    lag: LagInfo,
+}
+
+/// How far the file lags behind the table.
+#[derive(Debug, serde::Serialize)]
+struct LagInfo {
+    /// About how many counters are not in the file yet.
+    unwritten: u64,
+    /// Since when, at most.
+    ms: u64,
+    /// Why the last try to write them failed; null if it did not.
+    cause: Option<&'static str>,
 }
 
 /// Where the store counts; and where it counts since it no longer counts there. A list without end,
@@ -217,7 +260,7 @@ impl Store for SqliteStore {
             None => self.access.with(&deadline, |session| meta::format(&session.connection))?,
         };
         let at_interval = table.is_some_and(|table| !table.commits_each_hit());
-        Ok(Info {
+        Ok(Info::Sqlite(SqliteInfo {
             store: path.map_or(self.access.name().into(), Path::to_string_lossy).into_owned(),
             engine: "sqlite",
             engine_version: rusqlite::version(),
@@ -237,7 +280,7 @@ impl Store for SqliteStore {
             database_bytes: bytes(""),
             wal_bytes: bytes("-wal"),
             descriptors: parked::count(),
-        })
+        }))
     }
 }
 

@@ -19,6 +19,7 @@ static void compare(const rl_result *expected, const rl_result *actual) {
     EXPECT_EQ(expected->now_ms, actual->now_ms);
     EXPECT_EQ(expected->rule, actual->rule);
     EXPECT_EQ(expected->limit_index, actual->limit_index);
+    EXPECT_EQ(0, actual->insured);
     EXPECT_ZERO(actual->reserved);
 }
 

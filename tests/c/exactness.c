@@ -53,6 +53,7 @@ static rl_limiter *common;
 static rl_limiter *open_limiter(void) {
     /* The longest wait, for a machine that is busy with other tests too. */
     rl_options options = {.struct_size = sizeof options, .busy_timeout_ms = 60000,
+                          .connect_timeout_ms = 60000, .command_timeout_ms = 60000,
                           .keep_open = mode->keep_open};
     char policy[100];
     int length = snprintf(policy, sizeof policy, "exact: %" PRId64 "/day", a_day);

@@ -18,11 +18,12 @@ FIELD(rl_result, window_ms, 7);
 FIELD(rl_result, now_ms, 8);
 FIELD(rl_result, rule, 9);
 FIELD(rl_result, limit_index, 10);
-FIELD(rl_result, reserved[0], 11);
-FIELD(rl_result, reserved[4], 15);
+FIELD(rl_result, insured, 11);
+FIELD(rl_result, reserved[0], 12);
+FIELD(rl_result, reserved[3], 15);
 
 /* Later versions append. */
-SIZE(rl_options, 13 * 8);
+SIZE(rl_options, 19 * 8);
 FIELD(rl_options, struct_size, 0);
 FIELD(rl_options, busy_timeout_ms, 1);
 FIELD(rl_options, durability, 2);
@@ -36,6 +37,12 @@ FIELD(rl_options, file_mode, 9);
 FIELD(rl_options, table_slots, 10);
 FIELD(rl_options, key_secret, 11);
 FIELD(rl_options, key_secret_len, 12);
+FIELD(rl_options, connect_timeout_ms, 13);
+FIELD(rl_options, command_timeout_ms, 14);
+FIELD(rl_options, remember_denied, 15);
+FIELD(rl_options, insurance, 16);
+FIELD(rl_options, insurance_policy, 17);
+FIELD(rl_options, insurance_percent, 18);
 
 #define CODE(name, value) _Static_assert(name == (value), #name)
 

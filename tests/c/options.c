@@ -89,6 +89,18 @@ static void ranges(void) {
     ACCEPTED(table_slots, INT64_C(1) << 32);
     REFUSED(table_slots, (INT64_C(1) << 32) + 1);
     REFUSED(table_slots, -1);
+    ACCEPTED(connect_timeout_ms, 60000);
+    REFUSED(connect_timeout_ms, 60001);
+    REFUSED(connect_timeout_ms, -1);
+    ACCEPTED(command_timeout_ms, 1);
+    REFUSED(command_timeout_ms, 60001);
+    ACCEPTED(remember_denied, RL_ON);
+    REFUSED(remember_denied, 3);
+    REFUSED(insurance, "local.db"); /* of a store that is no server */
+    REFUSED(insurance_policy, "1/s"); /* of no insurance */
+    REFUSED(insurance_percent, 50);
+    REFUSED(insurance_percent, 101);
+    REFUSED(insurance_percent, -1);
     REFUSED(key_secret, ""); /* of length 0 */
     EXPECT_ERROR(RL_EINVAL, open_options((rl_options){.key_secret_len = 1}));
     EXPECT_ERROR(RL_EINVAL, open_options((rl_options){.key_secret = "s", .key_secret_len = -1}));
@@ -117,6 +129,41 @@ static void a_secret_is_copied(void) {
     rl_close(second);
 }
 
+/* Of a server that is away: the options are judged, and the insurance answers at once. */
+static void an_insurance(void) {
+    const char *store = "redis://127.0.0.1:1", *policy = "a: 9/day; b: 3/day";
+    rl_limiter *limiter;
+    rl_options options = {.struct_size = sizeof options, .insurance = "local.db",
+                          .insurance_policy = "a: 1/day; b: 1/day", .insurance_percent = 50};
+    EXPECT_ERROR(RL_EINVAL, rl_open(store, policy, &options, &limiter));
+    options.insurance_percent = 0;
+    options.insurance_policy = "a: 1/day";
+    EXPECT_ERROR(RL_EPOLICY, rl_open(store, policy, &options, &limiter));
+    options.insurance_policy = "a: 1/day; b: \xff/day";
+    EXPECT_ERROR(RL_EPOLICY, rl_open(store, policy, &options, &limiter));
+    options.insurance_policy = NULL;
+    options.insurance_percent = 50;
+    options.audit = RL_ON;
+    EXPECT_ERROR(RL_EINVAL, rl_open(store, policy, &options, &limiter));
+    options.audit = RL_DEFAULT;
+    options.durability = RL_DURABLE_HIT;
+    EXPECT_ERROR(RL_EINVAL, rl_open(store, policy, &options, &limiter));
+    options.durability = RL_DURABLE_DEFAULT;
+    EXPECT_EQ(RL_OK, rl_open(store, policy, &options, &limiter));
+    rl_result result;
+    EXPECT_EQ(RL_OK, rl_hit(limiter, "a", "alice", 5, 1, 0, &result));
+    EXPECT_EQ(1, result.insured);
+    EXPECT_EQ(4, result.limit);
+    char text[512];
+    EXPECT(rl_headers(limiter, &result, RL_HEADERS_X, text, sizeof text) > 0);
+    EXPECT(strstr(text, "X-RateLimit-Limit: 4\r\n"));
+    rl_close(limiter);
+    EXPECT_EQ(RL_OK, rl_open(store, policy, NULL, &limiter));
+    EXPECT_ERROR(RL_EUNAVAILABLE, rl_hit(limiter, "a", "alice", 5, 1, 0, &result));
+    EXPECT_EQ(0, result.insured);
+    rl_close(limiter);
+}
+
 static void a_file_gets_the_mode_that_was_asked_for(void) {
     struct stat facts;
     rl_close(open_store("default.db", "1/s"));
@@ -136,6 +183,7 @@ int main(int argc, char **argv) {
     sizes();
     ranges();
     a_secret_is_copied();
+    an_insurance();
     a_file_gets_the_mode_that_was_asked_for();
     return 0;
 }

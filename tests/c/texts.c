@@ -94,7 +94,9 @@ static void foreign_results_are_refused(void) {
     REFUSED(limit_index, 1);
     REFUSED(limit_index, INT64_MIN);
     REFUSED(reserved[0], 1);
-    REFUSED(reserved[4], 1);
+    REFUSED(reserved[3], 1);
+    REFUSED(insured, 1); /* this limiter has no insurance */
+    REFUSED(insured, 2);
 }
 
 static void a_problem_says_when_to_come_back(void) {

@@ -3,6 +3,8 @@
 // Each test crate uses a part of this.
 #![allow(dead_code)]
 
+pub mod cases;
+
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsStr;
 use std::fs::{self, File};

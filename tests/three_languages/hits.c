@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
 
     rl_options options = {0};
     options.struct_size = sizeof options;
+    options.connect_timeout_ms = options.command_timeout_ms = 10000; /* of a server, if it is one */
     options.durability = strcmp(argv[2], "hit") == 0 ? RL_DURABLE_HIT : RL_DURABLE_INTERVAL;
     rl_limiter *limiter;
     rl_result result, *results = calloc(hits + 1, sizeof *results);

@@ -9,6 +9,8 @@ require_once __DIR__ . '/../../bindings/php/autoload.php';
 [, $store, $durability, $policy, $key, $nowMs, $hits] = $argv;
 $limiter = new RateLite\Limiter($store, $policy, options: new RateLite\Options(
     durability: $durability === 'hit' ? RateLite\Durability::Hit : RateLite\Durability::Interval,
+    connectTimeoutMs: 10_000, // of a server, if it is one
+    commandTimeoutMs: 10_000,
 ));
 if ($hits === '0') {
     $status = $limiter->status($key, nowMs: (int) $nowMs);

@@ -6,7 +6,8 @@ import ratelite
 
 store, durability, policy, key, now_ms, hits = sys.argv[1:]
 now = int(now_ms) / 1000
-limiter = ratelite.Limiter(store, policy, durability=durability)
+timeouts = {"connect_timeout_ms": 10_000, "command_timeout_ms": 10_000}  # of a server, if it is one
+limiter = ratelite.Limiter(store, policy, durability=durability, **timeouts)
 if hits == "0":
     status = limiter.status(key, now=now)
     print(status.limit, status.count, status.remaining, status.reset_at, status.retry_after)

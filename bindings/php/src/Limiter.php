@@ -61,7 +61,8 @@ final class Limiter
      *                                                           existing, writable directory on a local filesystem. Make
      *                                                           it absolute: under a web server the current directory is
      *                                                           seldom what one thinks. `:memory:` keeps the counters in
-     *                                                           this object alone, for tests.
+     *                                                           this object alone, for tests. Or the address of a Redis
+     *                                                           or Valkey: `redis://user:password@host:6379/0`.
      * @param string                                  $policy    Such as `100/min`, or several rules:
      *                                                           `login: POST /login 3/10s; api: * 10/10s, 1000/day`.
      * @param Options|null                            $options   How the store is used; null for the defaults.
@@ -79,6 +80,7 @@ final class Limiter
      * @throws RateLiteException        If the store cannot be opened and $onError is Raise.
      */
     public function __construct(
+        #[\SensitiveParameter]
         private readonly string $store,
         private readonly string $policy,
         private readonly ?Options $options = null,

@@ -38,6 +38,16 @@ final class Options
      *                                           the store decides; another number later is refused.
      * @param string|null $keySecret             With it, keys are stored as a keyed hash only. Any bytes. The same
      *                                           for everyone who uses the store.
+     * @param int|null    $connectTimeoutMs      Of a store on a server: how long connecting may take, in milliseconds, 1
+     *                                           to 60000. Default 100.
+     * @param int|null    $commandTimeoutMs      Of a store on a server: how long an answer may take. Default 100.
+     * @param bool|null   $rememberDenied        Of a store on a server: true: a denied client is refused by this worker,
+     *                                           without asking, until a window ends; the server is told each
+     *                                           flushIntervalMs, so counts lag. Default false.
+     * @param string|null $insurance             Of a store on a server: path of a store's file that takes over while the
+     *                                           server is away, by limits of its own; Result::$insured tells.
+     * @param string|null $insurancePolicy       Those limits: a policy with rules of the same names, in the same order.
+     * @param int|null    $insurancePercent      Or so many percent of each limit, 1 to 100. Default 100.
      */
     public function __construct(
         public readonly ?int $busyTimeoutMs = null,
@@ -52,6 +62,12 @@ final class Options
         public readonly ?int $tableSlots = null,
         #[\SensitiveParameter]
         public readonly ?string $keySecret = null,
+        public readonly ?int $connectTimeoutMs = null,
+        public readonly ?int $commandTimeoutMs = null,
+        public readonly ?bool $rememberDenied = null,
+        public readonly ?string $insurance = null,
+        public readonly ?string $insurancePolicy = null,
+        public readonly ?int $insurancePercent = null,
     ) {
     }
 

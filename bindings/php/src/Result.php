@@ -26,6 +26,8 @@ final class Result
      * @param int                    $nowMs         The time the decision was made for, milliseconds since the epoch.
      * @param int                    $rule          Index of the rule in the policy, from 0; Limiter::ruleName() names it.
      * @param int                    $limitIndex    Index of the deciding limit in the rule, from 0.
+     * @param bool                   $insured       Whether the insurance answered, by its own limits, since the store's
+     *                                              server was away; see Options.
      * @param RateLiteException|null $failure       Null, or why the store could not be asked: then OnError decided, and
      *                                              every number above but retryAfter (NEVER on a denial) is 0.
      */
@@ -41,6 +43,7 @@ final class Result
         public readonly int $nowMs,
         public readonly int $rule,
         public readonly int $limitIndex,
+        public readonly bool $insured = false,
         public readonly ?RateLiteException $failure = null,
     ) {
     }
@@ -52,6 +55,6 @@ final class Result
      */
     public static function withoutStore(bool $allowed, RateLiteException $failure): self
     {
-        return new self($allowed, 0, 0, 0, 0, $allowed ? 0 : self::NEVER, 0, 0, 0, 0, 0, $failure);
+        return new self($allowed, 0, 0, 0, 0, $allowed ? 0 : self::NEVER, 0, 0, 0, 0, 0, false, $failure);
     }
 }

@@ -97,7 +97,8 @@ final class ArgumentsTest extends TestCase
         yield 'a URI' => [fn (string $s) => new Limiter("file:$s", 'a: 3/min')];
         yield 'a policy with a NUL, which C would cut to another policy' => [fn (string $s) => new Limiter($s, "a: 3/min\0; b: 1/s")];
         yield 'a directory that is not there' => [fn (string $s) => new Limiter("$s/x/y.db", 'a: 3/min')];
-        foreach (['busyTimeoutMs', 'flushIntervalMs', 'auditRetentionSeconds', 'fileMode', 'tableSlots'] as $option) {
+        foreach (['busyTimeoutMs', 'flushIntervalMs', 'auditRetentionSeconds', 'fileMode', 'tableSlots', 'connectTimeoutMs',
+            'commandTimeoutMs', 'insurancePercent'] as $option) {
             yield "$option 0, which C would take for the default" => [fn (string $s) => new Limiter($s, 'a: 3/min', new Options(...[$option => 0]))];
             yield "$option far out of range" => [fn (string $s) => new Limiter($s, 'a: 3/min', new Options(...[$option => PHP_INT_MIN]))];
         }

@@ -27,6 +27,7 @@ from .errors import (
     StoreCorruptError,
     StoreError,
     StoreFullError,
+    StoreUnavailableError,
     UnknownRuleError,
 )
 from .ip import ip_key
@@ -52,6 +53,7 @@ __all__ = [
     "StoreCorruptError",
     "StoreError",
     "StoreFullError",
+    "StoreUnavailableError",
     "UnknownRuleError",
     "ip_key",
     "rule_name",

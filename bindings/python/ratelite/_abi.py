@@ -38,10 +38,10 @@ HEADERS_X: Final = 0
 HEADERS_GITHUB: Final = 1
 HEADERS_IETF: Final = 2
 
-#: `rl_result`: the eleven fields of `RESULT_FIELDS`, then five reserved ones.
+#: `rl_result`: the twelve fields of `RESULT_FIELDS`, then four reserved ones.
 RESULT: Final = struct.Struct("=16q")
-#: The eleven, with `allowed`, which is 0 or 1, as the bool of its lowest byte.
-RESULT_USED: Final = struct.Struct("=?7x10q" if sys.byteorder == "little" else "=7x?10q")
+#: The twelve, with `allowed` and `insured`, which are 0 or 1, as the bools of their lowest bytes.
+RESULT_USED: Final = struct.Struct("=?7x10q?7x" if sys.byteorder == "little" else "=7x?10q7x?")
 RESULT_FIELDS: Final = (
     "allowed",
     "limit",
@@ -54,6 +54,7 @@ RESULT_FIELDS: Final = (
     "now_ms",
     "rule",
     "limit_index",
+    "insured",
 )
 
 
@@ -74,6 +75,12 @@ class Options(ctypes.Structure):
         ("table_slots", c_int64),
         ("key_secret", c_char_p),
         ("key_secret_len", c_uint64),
+        ("connect_timeout_ms", c_int64),
+        ("command_timeout_ms", c_int64),
+        ("remember_denied", c_int64),
+        ("insurance", c_char_p),
+        ("insurance_policy", c_char_p),
+        ("insurance_percent", c_int64),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import re
 from types import TracebackType
 from typing import TYPE_CHECKING, Callable, NoReturn, Optional, TypeVar, Union
 
@@ -63,9 +64,8 @@ class Native:
         self._names.update((name, name.encode()) for name in self._rules)
         #: What follows the numbers in a Result of each rule: its name, and no error.
         self._endings = tuple((name, None) for name in self._rules)
-        path = os.fsdecode(store)
         #: Equal for limiters that share their counters.
-        self.place: object = object() if path == ":memory:" else os.path.realpath(path)
+        self.place: object = _place(os.fsdecode(store))
         open_limiters.add(self)
 
     @property
@@ -111,7 +111,9 @@ class Native:
 
     def __repr__(self) -> str:
         state = " (closed)" if self.closed else ""
-        return f"<Limiter {self._store!r}: {', '.join(self._rules)}{state}>"
+        store = self._store
+        shown = _without_login(store) if isinstance(store, str) else store
+        return f"<Limiter {shown!r}: {', '.join(self._rules)}{state}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -173,3 +175,21 @@ class Native:
 
     def _error(self, code: int) -> errors.RateliteError:
         return _calls.error(self._library, code)
+
+
+#: The address of a server; whatever else has a colon is a path.
+_SERVER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def _place(store: str) -> object:
+    if store == ":memory:":
+        return object()
+    return store if _SERVER.match(store) else os.path.realpath(store)
+
+
+def _without_login(store: str) -> str:
+    """A store as people may see it: of an address neither user nor password, nor its options."""
+    scheme = _SERVER.match(store)
+    if scheme is None:
+        return store
+    return scheme.group() + store[scheme.end() :].partition("?")[0].rpartition("@")[2]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Optional
+import os
+from typing import Optional, Union
 
 from . import _abi
-from ._arguments import integer
+from ._arguments import integer, path, text
 from .errors import InvalidArgumentError
 
 _DURABILITY = {"hit": _abi.DURABLE_HIT, "interval": _abi.DURABLE_INTERVAL}
@@ -25,6 +26,12 @@ def options(
     file_mode: Optional[int],
     table_slots: Optional[int],
     key_secret: Optional[bytes],
+    connect_timeout_ms: Optional[int],
+    command_timeout_ms: Optional[int],
+    remember_denied: Optional[bool],
+    insurance: Union[str, bytes, os.PathLike[str], None],
+    insurance_policy: Optional[str],
+    insurance_percent: Optional[int],
 ) -> _abi.Options:
     """The structure for rl_open(). None leaves an option at its default."""
     if durability is not None and durability not in _DURABILITY:
@@ -45,6 +52,14 @@ def options(
         table_slots=_number(table_slots, "table_slots"),
         key_secret=key_secret,
         key_secret_len=0 if key_secret is None else len(key_secret),
+        connect_timeout_ms=_number(connect_timeout_ms, "connect_timeout_ms"),
+        command_timeout_ms=_number(command_timeout_ms, "command_timeout_ms"),
+        remember_denied=_switch(remember_denied, "remember_denied"),
+        insurance=None if insurance is None else path(insurance, "insurance"),
+        insurance_policy=(
+            None if insurance_policy is None else text(insurance_policy, "insurance_policy")
+        ),
+        insurance_percent=_number(insurance_percent, "insurance_percent"),
     )
 
 

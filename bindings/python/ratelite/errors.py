@@ -11,6 +11,7 @@
         ├── StoreFullError                    disk or quota
         ├── StoreAccessError                  permissions
         ├── StoreCorruptError                 damaged
+        ├── StoreUnavailableError             its server is away
         ├── NotAStoreError                    another kind of file, or of a newer format
         ├── ForkError                         a child of clone() or _Fork()
         └── InternalError                     a bug in ratelite was caught
@@ -105,6 +106,12 @@ class StoreCorruptError(StoreError):
     CODE = _abi.ECORRUPT
 
 
+class StoreUnavailableError(StoreError):
+    """The store's server cannot be reached, or did not answer in time (`RL_EUNAVAILABLE`)."""
+
+    CODE = _abi.EUNAVAILABLE
+
+
 class NotAStoreError(StoreError):
     """What stands at the path is no store of this library (`RL_ENOTSTORE`); it was left alone."""
 
@@ -170,6 +177,7 @@ _BY_CODE: dict[int, type[RateliteError]] = {
         StoreFullError,
         StoreAccessError,
         StoreCorruptError,
+        StoreUnavailableError,
         NotAStoreError,
         ForkError,
         InternalError,

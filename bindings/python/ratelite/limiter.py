@@ -35,7 +35,8 @@ class Limiter(Native):
             if not limiter.hit("alice", rule="api"):
                 ...
 
-    `store`  path of the store file, created if it is not there, or ":memory:" for tests.
+    `store`  path of the store file, created if it is not there; ":memory:" for tests; or the
+        address of a Redis or Valkey, such as "redis://user:password@host:6379/0".
     `policy` the rules, in the language that README.md and `ratelite.h` describe.
     `on_error` what becomes of a failure of the store (never of a wrong argument): "raise" it;
         "allow" or "deny" the hit, with a warning in the log `ratelite` and a Result whose
@@ -59,6 +60,16 @@ class Limiter(Native):
         to 2^32 (default 262144, 33 MiB of disk). Who creates the store decides; another number
         later is refused.
     `key_secret`  bytes under which keys are hashed before they are stored.
+
+    Of a store on a server:
+
+    `connect_timeout_ms`, `command_timeout_ms`  how long connecting and an answer may take, 1 to
+        60000 (default 100).
+    `remember_denied`  a denied client is refused here, without asking, until a window ends; the
+        server is told each `flush_interval_ms`, so `count` lags (default False).
+    `insurance`  path of a store file that takes over while the server is away, by limits of its
+        own: `insurance_policy`, or `insurance_percent` of each, 1 to 100 (default 100).
+
     `library`  path of the shared library, if it is not to be searched for.
 
     Any thread may use a limiter, and any number at once; after fork() parent and child both go
@@ -91,6 +102,12 @@ class Limiter(Native):
         file_mode: Optional[int] = None,
         table_slots: Optional[int] = None,
         key_secret: Optional[bytes] = None,
+        connect_timeout_ms: Optional[int] = None,
+        command_timeout_ms: Optional[int] = None,
+        remember_denied: Optional[bool] = None,
+        insurance: Union[str, bytes, os.PathLike[str], None] = None,
+        insurance_policy: Optional[str] = None,
+        insurance_percent: Optional[int] = None,
         library: Optional[PathLike] = None,
     ) -> None:
         if on_error not in _ON_ERROR:
@@ -107,6 +124,12 @@ class Limiter(Native):
             file_mode=file_mode,
             table_slots=table_slots,
             key_secret=key_secret,
+            connect_timeout_ms=connect_timeout_ms,
+            command_timeout_ms=command_timeout_ms,
+            remember_denied=remember_denied,
+            insurance=insurance,
+            insurance_policy=insurance_policy,
+            insurance_percent=insurance_percent,
         )
         self._open(store, policy, on_error, options, load(library))
 

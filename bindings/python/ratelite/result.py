@@ -44,6 +44,8 @@ class Result(NamedTuple):
     """Which rule of the policy, from 0."""
     limit_index: int
     """Which limit of the rule, from 0."""
+    insured: bool
+    """Whether the insurance answered, by its own limits, since the store's server was away."""
     rule: str
     """The rule's name."""
     error: Optional[StoreError] = None
@@ -67,7 +69,8 @@ class Result(NamedTuple):
         reset = datetime.fromtimestamp(self.reset_at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         return (
             f"<Result {verdict}{wait}: rule {self.rule}, {self.remaining} of {self.limit} left "
-            f"per {self.window:g} s until {reset}, {self.count} asked for>"
+            f"per {self.window:g} s until {reset}, {self.count} asked for"
+            f"{', by the insurance' if self.insured else ''}>"
         )
 
 
@@ -75,10 +78,10 @@ def unanswered(allowed: bool, rule: str, error: StoreError) -> Result:
     """The stand-in for an answer that the store did not give."""
     # Nobody knows when the store is well again: a second is the shortest wait there is.
     retry_after = 0 if allowed else 1
-    return Result(allowed, 0, 0, 0, 0, retry_after, 0, 0, 0, 0, 0, rule, error)
+    return Result(allowed, 0, 0, 0, 0, retry_after, 0, 0, 0, 0, 0, False, rule, error)
 
 
 def packed(result: Result) -> bytes:
     """The `rl_result` that a result was made of."""
     numbers: tuple[int, ...] = result[: len(_abi.RESULT_FIELDS)]  # type: ignore[assignment]
-    return _abi.RESULT.pack(*numbers, 0, 0, 0, 0, 0)
+    return _abi.RESULT.pack(*numbers, 0, 0, 0, 0)

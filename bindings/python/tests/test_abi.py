@@ -58,9 +58,9 @@ def test_every_error_of_the_header_is_known() -> None:
 def test_a_result_is_laid_out_as_in_the_header() -> None:
     found = fields("rl_result")
     assert [name for _, name, _ in found][:-1] == list(_abi.RESULT_FIELDS)
-    assert found[-1] == ("int64_t", "reserved", 5)
+    assert found[-1] == ("int64_t", "reserved", 4)
     assert {kind for kind, _, _ in found} == {"int64_t"}
-    assert _abi.RESULT.size == 8 * (len(_abi.RESULT_FIELDS) + 5)
+    assert _abi.RESULT.size == 8 * (len(_abi.RESULT_FIELDS) + 4)
 
 
 def test_options_are_laid_out_as_in_the_header() -> None:

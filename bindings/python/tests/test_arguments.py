@@ -179,6 +179,13 @@ def test_a_time_is_a_number_or_a_datetime(limiter: Limiter, now: Any) -> None:
         ({"file_mode": 0o644 << 12}, InvalidArgumentError),
         ({"key_secret": "text"}, TypeError),
         ({"key_secret": b""}, InvalidArgumentError),
+        ({"connect_timeout_ms": 0}, InvalidArgumentError),
+        ({"command_timeout_ms": 60_001}, InvalidArgumentError),
+        ({"remember_denied": "yes"}, TypeError),
+        ({"insurance": "local.db"}, InvalidArgumentError),  # of a store that is no server
+        ({"insurance": b"local\0.db"}, InvalidArgumentError),
+        ({"insurance_percent": 50}, InvalidArgumentError),
+        ({"insurance_policy": 3}, TypeError),
         ({"nonsense": 1}, TypeError),
     ],
 )

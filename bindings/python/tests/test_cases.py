@@ -98,7 +98,12 @@ def test_headers_come_out_byte_for_byte(case: dict[str, Any]) -> None:
         index = outcome.pop("rule")
         allowed = outcome.pop("allowed") == 1
         result = Result(
-            allowed=allowed, rule_index=index, rule=limiter.rules[index], error=None, **outcome
+            allowed=allowed,
+            rule_index=index,
+            rule=limiter.rules[index],
+            insured=False,
+            error=None,
+            **outcome,
         )
         lines = limiter.headers(result, case["style"].lower())
         assert "".join(f"{name}: {value}\r\n" for name, value in lines) == case["expect"]

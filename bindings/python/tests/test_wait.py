@@ -14,7 +14,7 @@ from ratelite._waiting import JITTER, pause
 
 
 def denied(retry_after: int) -> Result:
-    return Result(False, 3, 4, 0, NOW, retry_after, 0, 10_000, NOW * 1000, 0, 0, "default")
+    return Result(False, 3, 4, 0, NOW, retry_after, 0, 10_000, NOW * 1000, 0, 0, False, "default")
 
 
 @pytest.mark.parametrize(

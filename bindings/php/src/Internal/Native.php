@@ -52,7 +52,7 @@ final class Native
     public function open(string $store, string $policy, ?Options $options): CData
     {
         $slot = $this->ffi->new($this->handleType);
-        [$struct, $secret] = $options === null ? [null, null] : $this->options($options);
+        [$struct, $texts, $secret] = $options === null ? [null, [], null] : $this->options($options);
         try {
             $this->expect($this->ffi->rl_open($store, $policy, $struct, $slot));
         } finally {
@@ -123,7 +123,7 @@ final class Native
     }
 
     /**
-     * @return array{CData, CData|null} The structure, and the secret that it points to.
+     * @return array{CData, list<CData>, CData|null} The structure, and what it points to: texts, and the secret.
      */
     private function options(Options $options): array
     {
@@ -145,16 +145,36 @@ final class Native
         $c->audit_retention_s = Check::option('auditRetentionSeconds', $options->auditRetentionSeconds);
         $c->file_mode = Check::option('fileMode', $options->fileMode);
         $c->table_slots = Check::option('tableSlots', $options->tableSlots);
+        $c->connect_timeout_ms = Check::option('connectTimeoutMs', $options->connectTimeoutMs);
+        $c->command_timeout_ms = Check::option('commandTimeoutMs', $options->commandTimeoutMs);
+        $c->remember_denied = $switch($options->rememberDenied);
+        $c->insurance_percent = Check::option('insurancePercent', $options->insurancePercent);
+        $texts = [];
+        foreach (['insurance' => 'insurance', 'insurance_policy' => 'insurancePolicy'] as $field => $name) {
+            $text = Check::text($name, $options->$name);
+            if ($text !== null) {
+                $texts[] = $kept = $this->bytes("$text\0");
+                $c->$field = $this->ffi->cast('char *', $kept);
+            }
+        }
         $bytes = $options->keySecret;
         if ($bytes === null) {
-            return [$struct, null];
+            return [$struct, $texts, null];
         }
-        $length = strlen($bytes);
-        $secret = $this->ffi->new(sprintf('char[%d]', max(1, $length)));
-        FFI::memcpy($secret, $bytes, $length);
+        $secret = $this->bytes($bytes);
         $c->key_secret = $this->ffi->cast('char *', $secret);
-        $c->key_secret_len = $length;
+        $c->key_secret_len = strlen($bytes);
 
-        return [$struct, $secret];
+        return [$struct, $texts, $secret];
+    }
+
+    /** A copy for C to read. */
+    private function bytes(string $bytes): CData
+    {
+        $length = strlen($bytes);
+        $copy = $this->ffi->new(sprintf('char[%d]', max(1, $length)));
+        FFI::memcpy($copy, $bytes, $length);
+
+        return $copy;
     }
 }

@@ -42,6 +42,7 @@ final class Room
             $c->now_ms,
             $c->rule,
             $c->limit_index,
+            $c->insured === 1,
         );
     }
 
@@ -60,5 +61,6 @@ final class Room
         $c->now_ms = $result->nowMs;
         $c->rule = $result->rule;
         $c->limit_index = $result->limitIndex;
+        $c->insured = (int) $result->insured;
     }
 }

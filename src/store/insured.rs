@@ -1,0 +1,148 @@
+//! A store that others share, and one of this machine that takes over while that is away.
+//!
+//! Each call asks the shared store first: whether it is away is its own affair, and while it is, it says so
+//! at once. So it is handed back to by the first call that it answers.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+use serde_json::Value;
+
+use super::{Info, Store};
+use crate::clock::{self, When};
+use crate::error::{Code, Error, Result};
+use crate::judge::Question;
+use crate::key::StoredKey;
+use crate::outcome::Outcome;
+
+pub(crate) struct Insured<S, L> {
+    shared: S,
+    local: L,
+    /// Who answered last.
+    is_local: AtomicBool,
+    /// How often that changed, and when it did last, in wall-clock milliseconds; 0: never.
+    switches: AtomicU64,
+    switched_ms: AtomicI64,
+}
+
+/// What both tell, and who answers.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct InsuredInfo {
+    #[serde(flatten)]
+    shared: Value,
+    insurance: InsuranceInfo,
+}
+
+#[derive(Debug, serde::Serialize)]
+struct InsuranceInfo {
+    /// Whether it answered the last call.
+    active: bool,
+    switches: u64,
+    /// When that last changed; null: never.
+    switched_ms: Option<i64>,
+    /// The store that takes over; null if it does not tell.
+    local: Option<Value>,
+}
+
+impl<S: Store, L: Store> Insured<S, L> {
+    pub(super) fn new(shared: S, local: L) -> Self {
+        Self {
+            shared,
+            local,
+            is_local: AtomicBool::new(false),
+            switches: AtomicU64::new(0),
+            switched_ms: AtomicI64::new(0),
+        }
+    }
+
+    fn is_local_now(&self, is_local: bool) {
+        if self.is_local.load(Ordering::Relaxed) == is_local
+            || self.is_local.swap(is_local, Ordering::Relaxed) == is_local
+        {
+            return;
+        }
+        self.switches.fetch_add(1, Ordering::Relaxed);
+        self.switched_ms.store(clock::now().map_or(0, |now| now.millis()), Ordering::Relaxed);
+    }
+
+    /// Runs a call where it can be answered; the failure of both is one of the shared store.
+    fn insured<T>(
+        &self,
+        shared: impl FnOnce(&S) -> Result<T>,
+        local: impl FnOnce(&L) -> Result<T>,
+    ) -> Result<T> {
+        let failure = match shared(&self.shared) {
+            Err(failure) if is_away(&failure) => failure,
+            answered => {
+                self.is_local_now(false);
+                return answered;
+            }
+        };
+        self.is_local_now(true);
+        local(&self.local).map_err(|local| {
+            let message = format!("{failure}; and its insurance failed too: {local}");
+            Error::new(failure.code(), message)
+        })
+    }
+}
+
+/// Whether the shared store cannot answer anybody, for a cause that is not the caller's.
+fn is_away(failure: &Error) -> bool {
+    matches!(
+        failure.code(),
+        Code::Unavailable | Code::Full | Code::Permission | Code::DescriptorsExhausted
+    )
+}
+
+/// As it is told: the type of what holds an [`Info`] in its turn would have no end.
+fn told(info: &Info) -> Result<Value> {
+    serde_json::to_value(info)
+        .map_err(|error| Error::new(Code::Internal, format!("cannot write JSON: {error}")))
+}
+
+impl<S: Store, L: Store> Store for Insured<S, L> {
+    fn ask(
+        &self,
+        rule: usize,
+        key: &StoredKey,
+        question: Question,
+        when: When,
+        answer: &mut Outcome,
+    ) -> Result<()> {
+        *answer = self.insured(
+            |shared| {
+                let mut answer = Outcome::NONE;
+                shared.ask(rule, key, question, when, &mut answer).map(|()| answer)
+            },
+            |local| {
+                let mut answer = Outcome::NONE;
+                local.ask(rule, key, question, when, &mut answer)?;
+                Ok(Outcome { insured: true, ..answer })
+            },
+        )?;
+        Ok(())
+    }
+
+    /// In both: who is forgotten must not be denied by the one that answers next.
+    fn reset(&self, rules: &[usize], key: &StoredKey) -> Result<u64> {
+        let local = self.local.reset(rules, key)?;
+        Ok(self.shared.reset(rules, key)? + local)
+    }
+
+    /// Of the local store: what is shared is removed by itself, or by those who use it as theirs.
+    fn prune(&self, when: When) -> Result<u64> {
+        self.local.prune(when)
+    }
+
+    fn info(&self) -> Result<Info> {
+        let switched_ms = self.switched_ms.load(Ordering::Relaxed);
+        Ok(Info::Insured(InsuredInfo {
+            shared: told(&self.shared.info()?)?,
+            insurance: InsuranceInfo {
+                active: self.is_local.load(Ordering::Relaxed),
+                switches: self.switches.load(Ordering::Relaxed),
+                switched_ms: (switched_ms != 0).then_some(switched_ms),
+                local: self.local.info().and_then(|info| told(&info)).ok(),
+            },
+        }))
+    }
+}

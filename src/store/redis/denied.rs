@@ -1,0 +1,273 @@
+//! Denials that this process remembers, if it is told to: a client that floods is refused here, without
+//! asking the server, until one of its windows ends. What it attempted is told in batches, by the first
+//! hit after each interval, which also learns whether somebody has given units back.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use crate::clock::When;
+use crate::judge::{Answer, Counter, Question, Verdict, judge};
+use crate::policy::Limit;
+use crate::units::MAX_UNITS;
+use crate::window::{Span, Time};
+
+/// How many clients are remembered at most: some megabytes.
+const MOST_ENTRIES: usize = 16_384;
+
+/// By the key of the client's counters and the windows that were judged.
+#[derive(Default)]
+pub(super) struct Denied {
+    entries: HashMap<Vec<u8>, Entry>,
+}
+
+/// What the server said, and what has been attempted since.
+struct Entry {
+    seen: Seen,
+    untold: Untold,
+    /// When the server was last asked for this client.
+    asked: Instant,
+}
+
+/// What the server said when it denied a hit.
+pub(super) struct Seen {
+    pub(super) spans: Vec<Span>,
+    /// After the hit.
+    pub(super) counters: Vec<Counter>,
+    /// The time of the decision, and whether the caller gave it.
+    pub(super) now: Time,
+    pub(super) is_given: bool,
+    /// The server read its clock between these two.
+    pub(super) sent: Instant,
+    pub(super) received: Instant,
+}
+
+/// Attempts that the server does not know of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Untold {
+    pub(super) attempts: i64,
+    /// The time of the last of them.
+    pub(super) at_ms: i64,
+}
+
+impl Untold {
+    pub(super) const NONE: Self = Self { attempts: 0, at_ms: -1 };
+}
+
+pub(super) enum Recalled {
+    /// Denied, as far as the server would; nobody need ask it.
+    Denied { verdict: Verdict, spans: Vec<Span>, counters: Vec<Counter>, now: Time },
+    /// The server is to be asked, and told this.
+    Ask(Untold),
+}
+
+impl Denied {
+    /// What is known of a hit. `instant` is now by the monotonic clock, whatever `when` says.
+    pub(super) fn hit(
+        &mut self,
+        id: &[u8],
+        limits: &[Limit],
+        question: Question,
+        when: When,
+        instant: Instant,
+        interval: Duration,
+    ) -> Recalled {
+        let Some(entry) = self.entries.get_mut(id) else { return Recalled::Ask(Untold::NONE) };
+        let Some(now) = entry.seen.time(when, instant) else {
+            let untold = entry.untold;
+            self.entries.remove(id);
+            return Recalled::Ask(untold);
+        };
+        let mut counters = entry.seen.counters.clone();
+        let verdict = judge(limits, &entry.seen.spans, &mut counters, question);
+        let is_due = instant.saturating_duration_since(entry.asked) >= interval;
+        if verdict.answer == Answer::Allowed || is_due {
+            entry.asked = instant;
+            return Recalled::Ask(std::mem::replace(&mut entry.untold, Untold::NONE));
+        }
+        let Question::Hit(cost) = question else { return Recalled::Ask(Untold::NONE) };
+        let attempts = entry.untold.attempts.saturating_add(cost.get()).min(MAX_UNITS);
+        entry.untold = Untold { attempts, at_ms: now.millis() };
+        entry.seen.counters.clone_from(&counters);
+        Recalled::Denied { verdict, spans: entry.seen.spans.clone(), counters, now }
+    }
+
+    /// The server has denied a hit.
+    pub(super) fn remember(&mut self, id: Vec<u8>, mut seen: Seen) {
+        let asked = seen.received;
+        let mut untold = Untold::NONE;
+        if let Some(known) = self.entries.get(&id)
+            && known.seen.spans == seen.spans
+        {
+            // Attempted while the server was asked.
+            untold = known.untold;
+            for counter in &mut seen.counters {
+                let attempts = counter.attempts.saturating_add(untold.attempts);
+                counter.attempts = attempts.min(MAX_UNITS);
+            }
+        } else if self.entries.len() >= MOST_ENTRIES {
+            self.entries.retain(|_, entry| entry.seen.time(When::Now, asked).is_some());
+            if self.entries.len() >= MOST_ENTRIES {
+                return;
+            }
+        }
+        self.entries.insert(id, Entry { seen, untold, asked });
+    }
+
+    /// What the server is still to be told of a client.
+    pub(super) fn untold(&self, id: &[u8]) -> Untold {
+        self.entries.get(id).map_or(Untold::NONE, |entry| entry.untold)
+    }
+
+    /// The server has allowed a hit, or the client is to be forgotten.
+    pub(super) fn forget(&mut self, id: &[u8]) {
+        self.entries.remove(id);
+    }
+
+    /// Units may have been given back: the next hit asks.
+    pub(super) fn ask_again(&mut self, id: &[u8], long_ago: Option<Instant>) {
+        match (self.entries.get_mut(id), long_ago) {
+            (Some(entry), Some(long_ago)) => entry.asked = long_ago,
+            _ => self.forget(id),
+        }
+    }
+
+    /// What is still to be told is told by somebody else.
+    pub(super) fn forget_untold(&mut self) {
+        for entry in self.entries.values_mut() {
+            entry.untold = Untold::NONE;
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+impl Seen {
+    /// The time of a hit, if all windows are surely still those that were judged.
+    fn time(&self, when: When, instant: Instant) -> Option<Time> {
+        let first_end_ms = self.spans.iter().map(Span::end_ms).min()?;
+        let last_start_ms = self.spans.iter().map(Span::start_ms).max()?;
+        match when {
+            When::At(time) => {
+                (last_start_ms..first_end_ms).contains(&time.millis()).then_some(time)
+            }
+            When::Now if self.is_given => None,
+            When::Now => {
+                let now_ms = self.now.millis();
+                let since = |begin: Instant| {
+                    i64::try_from(instant.saturating_duration_since(begin).as_millis())
+                        .unwrap_or(i64::MAX)
+                };
+                // Not later than this is it by the server's clock, milliseconds begun counted whole.
+                let at_most_ms = now_ms.saturating_add(since(self.sent)).saturating_add(2);
+                let time = Time::from_millis(now_ms.saturating_add(since(self.received))).ok();
+                time.filter(|_| at_most_ms < first_end_ms)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+    use crate::units::Cost;
+
+    const INTERVAL: Duration = Duration::from_millis(100);
+    const START_MS: i64 = 1_767_225_600_000;
+
+    struct Scene {
+        denied: Denied,
+        policy: Policy,
+        instant: Instant,
+    }
+
+    impl Scene {
+        /// Three of three are spent in a window of ten seconds, at its beginning.
+        fn new(is_given: bool) -> Self {
+            let policy = Policy::parse(b"3/10s").unwrap();
+            let mut scene = Self { denied: Denied::default(), policy, instant: Instant::now() };
+            scene.denied.remember(b"id".into(), scene.seen(4, is_given));
+            scene
+        }
+
+        fn seen(&self, attempts: i64, is_given: bool) -> Seen {
+            let now = Time::from_millis(START_MS).unwrap();
+            Seen {
+                spans: vec![self.policy.rules()[0].limits()[0].window().span_at(now)],
+                counters: vec![Counter { attempts, admitted: 3 }],
+                now,
+                is_given,
+                sent: self.instant,
+                received: self.instant,
+            }
+        }
+
+        /// The count of a denial; what is to be told of a hit that must ask.
+        fn hit(&mut self, after_ms: u64, when: When) -> Result<i64, Untold> {
+            let question = Question::Hit(Cost::new(1).unwrap());
+            let instant = self.instant + Duration::from_millis(after_ms);
+            let limits = self.policy.rules()[0].limits();
+            match self.denied.hit(b"id", limits, question, when, instant, INTERVAL) {
+                Recalled::Denied { counters, .. } => Ok(counters[0].attempts),
+                Recalled::Ask(untold) => Err(untold),
+            }
+        }
+    }
+
+    fn untold(attempts: i64, after_ms: i64) -> Untold {
+        Untold { attempts, at_ms: START_MS + after_ms }
+    }
+
+    #[test]
+    fn a_flood_is_refused_here_and_told_in_batches() {
+        let mut scene = Scene::new(false);
+        assert_eq!(scene.hit(1, When::Now), Ok(5));
+        assert_eq!(scene.hit(99, When::Now), Ok(6));
+        assert_eq!(scene.hit(100, When::Now), Err(untold(2, 99)));
+        // While that one asks, others do not.
+        assert_eq!(scene.hit(101, When::Now), Ok(7));
+        let mut seen = scene.seen(7, false);
+        seen.received += Duration::from_millis(102);
+        scene.denied.remember(b"id".into(), seen);
+        assert_eq!(scene.hit(103, When::Now), Ok(9));
+        assert_eq!(scene.hit(300, When::Now), Err(untold(2, 1)));
+    }
+
+    #[test]
+    fn a_window_is_left_before_it_can_have_ended() {
+        let mut scene = Scene::new(false);
+        assert_eq!(scene.hit(9_998, When::Now), Err(Untold::NONE));
+        scene.denied.remember(b"id".into(), scene.seen(4, false));
+        assert_eq!(scene.hit(1, When::Now), Ok(5));
+        let at = |ms| When::At(Time::from_millis(START_MS + ms).unwrap());
+        assert_eq!(scene.hit(2, at(9_999)), Ok(6));
+        assert_eq!(scene.hit(3, at(10_000)), Err(untold(2, 9_999)));
+        assert_eq!(scene.denied.len(), 0);
+    }
+
+    #[test]
+    fn a_given_time_says_nothing_of_the_clock() {
+        let mut scene = Scene::new(true);
+        assert_eq!(scene.hit(1, When::Now), Err(Untold::NONE));
+    }
+
+    #[test]
+    fn after_a_refund_the_next_hit_asks_and_tells() {
+        let mut scene = Scene::new(false);
+        assert_eq!(scene.hit(1, When::Now), Ok(5));
+        let long_ago = scene.instant.checked_sub(INTERVAL);
+        scene.denied.ask_again(b"id", long_ago);
+        assert_eq!(scene.hit(2, When::Now), Err(untold(1, 1)));
+    }
+
+    #[test]
+    fn no_more_than_so_many_are_remembered() {
+        let mut scene = Scene::new(false);
+        for number in 0..MOST_ENTRIES + 10 {
+            scene.denied.remember(number.to_le_bytes().to_vec(), scene.seen(4, false));
+        }
+        assert_eq!(scene.denied.len(), MOST_ENTRIES);
+    }
+}

@@ -1,0 +1,3 @@
+
+-- A question: nothing is written.
+return answer

@@ -1,0 +1,119 @@
+//! Denials that a process remembers: a flood costs no round trip, and nobody is denied for longer.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ratelite::{Limiter, Options};
+
+use super::server::{Server, wait_until};
+
+fn open(server: &Server, policy: &str, interval_ms: u64) -> Limiter {
+    let mut options = Options::default();
+    options.remember_denied = true;
+    options.flush_interval = Duration::from_millis(interval_ms);
+    Limiter::open(&server.url(), policy, &options).unwrap()
+}
+
+fn commands(server: &Server) -> i64 {
+    let stats: String = server.ask(&["INFO", "stats"]);
+    let line = stats.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+    line.unwrap().trim().parse().unwrap()
+}
+
+#[test]
+fn a_flood_that_is_refused_costs_no_round_trip() {
+    let server = Server::start();
+    let limiter = open(&server, "2/day", 60_000);
+    for _ in 0..3 {
+        limiter.hit(None, b"client", 1, None).unwrap();
+    }
+    let (before, begun) = (commands(&server), Instant::now());
+    for count in 4..=10_003 {
+        let outcome = limiter.hit(None, b"client", 1, None).unwrap();
+        assert!(!outcome.allowed && outcome.retry_after > 0);
+        assert_eq!((outcome.count, outcome.remaining), (count, 0));
+    }
+    println!("{:?} each", begun.elapsed() / 10_000);
+    assert!(commands(&server) - before < 10);
+    // Others see it when it is told; this process at once.
+    let other = Limiter::open(&server.url(), "2/day", &Options::default()).unwrap();
+    assert_eq!(other.status(None, b"client", None).unwrap().count, 3);
+    assert_eq!(limiter.status(None, b"client", None).unwrap().count, 10_003);
+}
+
+#[test]
+fn attempts_are_told_each_interval() {
+    let server = Server::start();
+    let limiter = open(&server, "2/day", 50);
+    let mut hits = 0;
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(500) {
+        limiter.hit(None, b"client", 1, None).unwrap();
+        hits += 1;
+    }
+    let other = Limiter::open(&server.url(), "2/day", &Options::default()).unwrap();
+    assert!(other.status(None, b"client", None).unwrap().count > hits / 2);
+    thread::sleep(Duration::from_millis(60));
+    // One more hit tells the rest.
+    limiter.hit(None, b"client", 1, None).unwrap();
+    assert_eq!(other.status(None, b"client", None).unwrap().count, hits + 1);
+    assert!(commands(&server) < 100);
+}
+
+/// To the millisecond, by the server's clock: each window is granted in full.
+#[test]
+fn nobody_is_denied_beyond_the_window() {
+    let server = Server::start();
+    let limiter = open(&server, "1/20ms", 60_000);
+    let (mut windows, mut last, begun) = (0, 0, Instant::now());
+    while begun.elapsed() < Duration::from_secs(1) {
+        let outcome = limiter.hit(None, b"client", 1, None).unwrap();
+        assert!((0..20).contains(&(outcome.now_ms - outcome.window_start_ms)));
+        if outcome.allowed {
+            assert!(outcome.window_start_ms > last, "a window granted twice");
+            (windows, last) = (windows + 1, outcome.window_start_ms);
+        }
+    }
+    println!("{windows} of about 50 windows");
+    assert!(windows >= 40, "{windows}");
+}
+
+#[test]
+fn smaller_hits_that_may_fit_are_asked() {
+    let server = Server::start();
+    let limiter = open(&server, "10/day", 60_000);
+    assert!(limiter.hit(None, b"client", 7, None).unwrap().allowed);
+    assert!(!limiter.hit(None, b"client", 5, None).unwrap().allowed);
+    assert!(!limiter.hit(None, b"client", 4, None).unwrap().allowed);
+    let outcome = limiter.hit(None, b"client", 3, None).unwrap();
+    assert_eq!((outcome.allowed, outcome.count), (true, 19));
+}
+
+#[test]
+fn what_this_process_gives_back_is_there_at_once_and_what_another_does_after_the_interval() {
+    let server = Server::start();
+    let limiter = open(&server, "1/day", 100);
+    let other = Limiter::open(&server.url(), "1/day", &Options::default()).unwrap();
+    let hit = || limiter.hit(None, b"client", 1, None).unwrap().allowed;
+    assert!(hit() && !hit() && !hit());
+    limiter.refund(None, b"client", 1, None).unwrap();
+    assert!(hit() && !hit());
+    assert_eq!(limiter.reset(None, b"client").unwrap(), 1);
+    assert!(hit() && !hit());
+    other.refund(None, b"client", 1, None).unwrap();
+    let begun = Instant::now();
+    wait_until("the refund is seen", hit);
+    assert!(begun.elapsed() < Duration::from_millis(300), "{:?}", begun.elapsed());
+}
+
+/// A server that is away does not let in who was denied.
+#[test]
+fn the_denied_stay_denied_while_the_server_is_away() {
+    let mut server = Server::start();
+    let limiter = open(&server, "1/day", 60_000);
+    assert!(limiter.hit(None, b"client", 1, None).unwrap().allowed);
+    assert!(!limiter.hit(None, b"client", 1, None).unwrap().allowed);
+    server.kill();
+    assert!(!limiter.hit(None, b"client", 1, None).unwrap().allowed);
+    assert!(limiter.hit(None, b"another", 1, None).is_err());
+}
