@@ -1,4 +1,4 @@
-"""ratelite by its Python binding, in either durability."""
+"""ratelite by its Python binding, in either durability, and on a server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ class Ratelite:
         self._rule = f"rule{job.rules}" if job.rules > 1 else None
         limits = f"{job.limit}/{job.window_ms}ms"
         policy = ";".join(f"rule{n}: {limits}" for n in range(1, job.rules + 1))
-        options: dict[str, Any] = {"durability": "hit" if job.peer.endswith("-hit") else "interval"}
+        options: dict[str, Any] = {}
+        if "-redis" in job.peer:
+            options["remember_denied"] = job.peer.endswith("-denied")
+        else:
+            options["durability"] = "hit" if job.peer.endswith("-hit") else "interval"
         if job.table_slots and "table_slots" in _OPTIONS:
             options["table_slots"] = job.table_slots
         self._limiter = Limiter(job.store, policy, **options)
@@ -40,5 +44,10 @@ class Ratelite:
 
     def version(self) -> str:
         # The durability that is in force, which need not be the one asked for.
-        in_force = self._limiter.info()["durability"]
-        return f"ratelite {version()}, durability {in_force}, {versions()}"
+        info = self._limiter.info()
+        in_force = (
+            f"{info['engine']} {info['engine_version']}, remember_denied {info['remember_denied']}"
+            if "remember_denied" in info
+            else f"durability {info['durability']}"
+        )
+        return f"ratelite {version()}, {in_force}, {versions()}"
