@@ -54,7 +54,7 @@ def run(plan: Plan, scenarios: set[str], peers: set[str]) -> Results:
     with Rig() as rig:
         results.machine = machine.describe(rig.work)
         if rig.redis is not None:
-            results.machine["Redis"] = f"{rig.redis.version()}, by TCP, nothing on disk"
+            results.machine["Redis"] = f"{rig.redis.version()}, nothing on disk"
         if peers:
             others = (one.id for one in PEERS if one.id not in peers)
             results.absent = dict.fromkeys(others, "not asked for")
