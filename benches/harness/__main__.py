@@ -24,7 +24,7 @@ from .rig import Rig
 def main() -> None:
     """Reads the arguments and runs."""
     parser = argparse.ArgumentParser(prog="benches/run", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer cases, shorter: 5 minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer cases, shorter: 7 minutes")
     parser.add_argument("--only", action="append", default=[], metavar="SCENARIO")
     parser.add_argument("--peer", action="append", default=[], metavar="LANGUAGE/NAME")
     parser.add_argument("--out", type=Path, metavar="DIRECTORY")

@@ -9,6 +9,9 @@ from job import Job
 from peers import versions
 from ratelite import Limiter, version
 
+#: How long to wait for a server: as in the Rust worker.
+PATIENCE_MS = 5_000
+
 _OPTIONS = inspect.signature(Limiter).parameters
 
 
@@ -27,6 +30,7 @@ class Ratelite:
         options: dict[str, Any] = {}
         if "-redis" in job.peer:
             options["remember_denied"] = job.peer.endswith("-denied")
+            options["connect_timeout_ms"] = options["command_timeout_ms"] = PATIENCE_MS
         else:
             options["durability"] = "hit" if job.peer.endswith("-hit") else "interval"
         if job.table_slots and "table_slots" in _OPTIONS:

@@ -22,6 +22,9 @@ class Ratelite implements Peer
 
     protected const REMEMBER_DENIED = null;
 
+    /** How long to wait for a server: as in the Rust worker. */
+    private const PATIENCE_MS = 5_000;
+
     private readonly Limiter $limiter;
 
     /** The policy's last rule; the only one need not be named. */
@@ -48,6 +51,8 @@ class Ratelite implements Peer
         $options = new Options(
             durability: static::DURABILITY,
             tableSlots: $job->tableSlots,
+            connectTimeoutMs: self::PATIENCE_MS,
+            commandTimeoutMs: self::PATIENCE_MS,
             rememberDenied: static::REMEMBER_DENIED,
         );
         $this->limiter = new Limiter($job->store, implode('; ', $rules), $options);

@@ -6,11 +6,15 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::ratelite_abi::{
-    Abi, Limiter, Options, Outcome, RL_DURABLE_DEFAULT, RL_DURABLE_HIT, RL_DURABLE_INTERVAL, RL_NOW,
-    RL_OFF, RL_ON, abi,
+    Abi, Limiter, Options, Outcome, RL_DURABLE_DEFAULT, RL_DURABLE_HIT, RL_DURABLE_INTERVAL,
+    RL_NOW, RL_OFF, RL_ON, abi,
 };
 use crate::job::Job;
 use crate::peer::{Answered, Peer, Session};
+
+/// How long to wait for a server. The peers wait without end; after the 100 ms of the default a machine
+/// on which server and clients share few processors would be measured by its pauses.
+const PATIENCE_MS: i64 = 5_000;
 
 /// Counted in the shared table, and in the file an interval later: the default.
 pub type Interval = Ratelite<RL_DURABLE_INTERVAL, RL_OFF>;
@@ -57,6 +61,8 @@ impl<const DURABILITY: i64, const REMEMBER_DENIED: i64> Peer
             struct_size: size_of::<Options>() as u64,
             durability: DURABILITY,
             table_slots: job.table_slots,
+            connect_timeout_ms: PATIENCE_MS,
+            command_timeout_ms: PATIENCE_MS,
             remember_denied: REMEMBER_DENIED,
             auto_prune: if job.auto_prune { 0 } else { RL_OFF },
             ..Options::default()
