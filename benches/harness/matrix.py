@@ -118,7 +118,7 @@ def _redis(plan: Plan) -> Iterator[Group]:
     for processes, connections in AT_ONCE:
         if not plan.brief or processes > 1:
             # The socket's gain is that of one call: it needs no crowd to show.
-            peers = [one for one in counting if connections == 1 or one.store is Store.REDIS]
+            peers = [one for one in counting if processes == 1 or one.store is Store.REDIS]
             cases = [on_redis(one, processes, connections) for one in peers]
             yield Group(load.measure, cases, plan.rounds)
     for keys in FLOODING:
