@@ -103,10 +103,10 @@ test-no-table: build ## what programs do with the library, where it has no share
 test-benches: build ## the harness of the benchmarks, and the workers that need no peer
 	benches/harness/test
 
-bench: build ## beside other rate limiters, in 25 minutes: benches/RESULTS.md
+bench: build ## beside other rate limiters, in 30 minutes: benches/RESULTS.md
 	benches/run
 
-bench-quick: build ## less of it, in 5 minutes: target/bench/quick/RESULTS.md
+bench-quick: build ## less of it, in 7 minutes: target/bench/quick/RESULTS.md
 	benches/run --quick
 
 bench-defences: setup ## what the defences of locks and forks cost, against builds without them

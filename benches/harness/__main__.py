@@ -24,7 +24,7 @@ from .rig import Rig
 def main() -> None:
     """Reads the arguments and runs."""
     parser = argparse.ArgumentParser(prog="benches/run", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer cases, shorter: 5 minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer cases, shorter: 7 minutes")
     parser.add_argument("--only", action="append", default=[], metavar="SCENARIO")
     parser.add_argument("--peer", action="append", default=[], metavar="LANGUAGE/NAME")
     parser.add_argument("--out", type=Path, metavar="DIRECTORY")
@@ -54,7 +54,7 @@ def run(plan: Plan, scenarios: set[str], peers: set[str]) -> Results:
     with Rig() as rig:
         results.machine = machine.describe(rig.work)
         if rig.redis is not None:
-            results.machine["Redis"] = f"{rig.redis.version()}, by TCP, nothing on disk"
+            results.machine["Redis"] = f"{rig.redis.version()}, nothing on disk"
         if peers:
             others = (one.id for one in PEERS if one.id not in peers)
             results.absent = dict.fromkeys(others, "not asked for")

@@ -34,6 +34,8 @@ class Case:
     key_count: int = 10_000
     limit: int = ALLOW
     processes: int = 1
+    #: Of each process, all of which wait for an answer at once.
+    connections: int = 1
     think_us: int = 0
     rules: int = 1
     #: Rows in the store before.
@@ -48,9 +50,11 @@ class Case:
 
     def __str__(self) -> str:
         parts = [self.scenario, self.peer.id, self.keys]
-        parts += [f"{self.key_count} keys"] if self.keys == LIVE else []
+        many = self.keys == LIVE or (self.limit == DENY and self.keys == UNIFORM)
+        parts += [f"{self.key_count} keys"] if many else []
         parts += ["deny-heavy"] if self.limit == DENY else []
         parts += [f"{self.processes} processes"] if self.processes > 1 else []
+        parts += [f"of {self.connections} connections"] if self.connections > 1 else []
         parts += [f"{self.rules} rules"] if self.rules > 1 else []
         parts += [f"{self.rows} rows"] if self.rows else []
         return " ".join(parts)

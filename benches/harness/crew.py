@@ -61,6 +61,11 @@ class Crew:
         self.start(command)
         return self.gather(command.get("seconds", 0))
 
+    def first_does(self, command: Mapping[str, Any]) -> Answer:
+        """Has the first worker alone do a command."""
+        self.workers[0].send(command)
+        return Answer.of(self.workers[0].receive(GRACE_SECONDS))
+
     def run(self, seconds: float, *, every: int, think_us: int = 0) -> list[Answer]:
         """Has all workers hit for a time, and time one hit of `every` by itself; 0: none."""
         return self.do({"do": "run", "seconds": seconds, "think_us": think_us, "every": every})

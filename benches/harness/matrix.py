@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .case import ALLOW, DENY, HOT, LIVE, UNIFORM, ZIPF, Case
-from .peers import PEERS, Peer, Store, peer
+from .peers import COMMON, REDIS, Peer, Store, peer
 from .plan import Plan
 from .results import Round
 from .rig import Rig
-from .scenarios import exactness, footprint, load, opening, pruning
+from .scenarios import exactness, flooding, footprint, load, opening, pruning
 
 Measure = Callable[[Rig, Case, Plan], Round]
 
@@ -21,6 +21,10 @@ ONE_AND_MANY = (1, MANY)
 HITTERS = 2
 EXACT_LIMIT = 1_000
 FEW_LIVE, MANY_LIVE = 10_000, 1_000_000
+#: On Redis: processes, and the connections of each.
+ALONE, EACH, ALL = AT_ONCE = ((1, 1), (MANY, 1), (MANY, 8))
+#: Keys of a refused flood.
+FEW_FLOODING, MANY_FLOODING = FLOODING = (1, 1_000)
 
 #: A curve each, beside ratelite's.
 _GROWING_BY_ROWS = (
@@ -51,6 +55,30 @@ _PRUNING = (
     "python/ratelite-hit",
     "python/how-to",
 )
+#: On one Redis server.
+ON_REDIS = (
+    "rust/ratelite-redis",
+    "rust/ratelite-redis-socket",
+    "rust/redis-script",
+    "rust/redis-script-socket",
+    "python/ratelite-redis",
+    "python/limits-redis",
+    "python/redis-script",
+    "php/ratelite-redis",
+    "node/rlf-redis",
+)
+_NOT_BRIEFLY = ("rust/ratelite-redis-socket", "rust/redis-script-socket", "python/redis-script")
+#: Whoever ends in -denied or -block remembers whom it has denied.
+FLOODED = (
+    "rust/ratelite-redis-denied",
+    "rust/ratelite-redis",
+    "rust/redis-script",
+    "python/ratelite-redis-denied",
+    "python/limits-redis",
+    "php/ratelite-redis-denied",
+    "node/rlf-redis-block",
+    "node/rlf-redis",
+)
 
 
 @dataclass(frozen=True)
@@ -65,24 +93,41 @@ class Group:
 def groups(plan: Plan) -> Iterator[Group]:
     """The groups in the order in which they are measured."""
     closed = list(_closed(plan))
-    yield Group(exactness.measure, [exact(one) for one in PEERS], 1)
+    yield Group(exactness.measure, [exact(one) for one in COMMON], 1)
     for workload in closed:
-        cases = [replace(workload, peer=one) for one in PEERS if able(one, workload)]
+        cases = [replace(workload, peer=one) for one in COMMON if able(one, workload)]
         yield Group(load.measure, cases, plan.rounds)
     yield Group(load.measure, list(grown_live()), plan.rounds)
-    several = [one for one in PEERS if not one.variant and not one.one_key]
+    several = [one for one in COMMON if not one.variant and not one.one_key]
     yield Group(load.measure, [thinking(one) for one in several if one.shared], plan.rounds)
-    yield Group(opening.measure, [opened(one) for one in PEERS if _stays(one)], plan.rounds)
+    yield Group(opening.measure, [opened(one) for one in COMMON if _stays(one)], plan.rounds)
     yield Group(load.measure, [call(peer(name)) for name in _BOUND], plan.rounds)
     yield Group(footprint.measure, [kept(one, plan) for one in several], 1)
     yield Group(pruning.measure, [pruned(peer(name), plan) for name in _PRUNING], plan.prune_rounds)
     yield Group(load.measure, list(grown_keys(plan)), plan.rounds)
     yield Group(load.measure, list(grown_rules(plan)), plan.rounds)
     yield Group(load.measure, list(grown_processes(plan)), plan.rounds)
+    yield from _redis(plan)
+
+
+def _redis(plan: Plan) -> Iterator[Group]:
+    counting = [peer(name) for name in ON_REDIS if not plan.brief or name not in _NOT_BRIEFLY]
+    refusing = [peer(name) for name in FLOODED]
+    exact = [exact_on_redis(one) for one in dict.fromkeys((*counting, *refusing))]
+    yield Group(exactness.measure, exact, 1)
+    for processes, connections in AT_ONCE:
+        if not plan.brief or processes > 1:
+            # The socket's gain is that of one call: it needs no crowd to show.
+            peers = [one for one in counting if processes == 1 or one.store is Store.REDIS]
+            cases = [on_redis(one, processes, connections) for one in peers]
+            yield Group(load.measure, cases, plan.rounds)
+    for keys in FLOODING:
+        cases = [flood(one, keys) for one in refusing]
+        yield Group(flooding.measure, cases, plan.rounds)
 
 
 def _closed(plan: Plan) -> Iterator[Case]:
-    anyone = PEERS[0]
+    anyone = COMMON[0]
     for processes in ONE_AND_MANY:
         yield uniform(anyone, processes)
     for processes in ONE_AND_MANY:
@@ -133,6 +178,22 @@ def thinking(one: Peer) -> Case:
 def exact(one: Peer) -> Case:
     """A limit that several processes share."""
     return Case("exactness", one, HOT, key_count=1, limit=EXACT_LIMIT, processes=MANY)
+
+
+def on_redis(one: Peer, processes: int, connections: int) -> Case:
+    """10,000 keys on a server, everything allowed."""
+    return Case(REDIS, one, UNIFORM, processes=processes, connections=connections)
+
+
+def flood(one: Peer, keys: int) -> Case:
+    """Clients far over their limit, who go on."""
+    order = HOT if keys == 1 else UNIFORM
+    return Case(REDIS, one, order, key_count=keys, limit=DENY, processes=MANY)
+
+
+def exact_on_redis(one: Peer) -> Case:
+    """A limit that several processes share, on a server."""
+    return replace(exact(one), scenario=REDIS)
 
 
 def opened(one: Peer) -> Case:

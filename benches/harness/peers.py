@@ -13,6 +13,8 @@ class Store(Enum):
     #: Shared with every process on the machine, and in a file an interval later.
     TABLE = "shared memory and a file"
     REDIS = "Redis"
+    #: The same server, not by TCP.
+    REDIS_SOCKET = "Redis, by a unix socket"
     MEMORY = "its own memory"
 
 
@@ -38,6 +40,8 @@ class Peer:
     one_key: str = ""
     #: Another way to use a peer, measured only where it differs.
     variant: bool = False
+    #: The only scenario in which it is measured, if so.
+    only: str = ""
 
     @property
     def id(self) -> str:
@@ -48,6 +52,16 @@ class Peer:
     def ours(self) -> bool:
         """Whether it is ratelite."""
         return self.name.startswith("ratelite")
+
+    @property
+    def at_once(self) -> str:
+        """The job's member for hits that one worker makes at once, on a connection each."""
+        return "processes" if self.language == "php" else "threads"
+
+    @property
+    def on_redis(self) -> bool:
+        """Whether it is given the address of a Redis."""
+        return self.store in (Store.REDIS, Store.REDIS_SOCKET)
 
     @property
     def on_file(self) -> bool:
@@ -64,6 +78,9 @@ class Peer:
         """Whether the processes that are measured share one budget by design."""
         return self.store is not Store.MEMORY or self.crowd is not Crowd.PROCESSES
 
+
+#: The scenario of those that count on a server.
+REDIS = "redis"
 
 PEERS = (
     Peer("rust", "ratelite", Store.TABLE),
@@ -97,7 +114,21 @@ PEERS = (
     Peer("node", "rlf-sqlite-wal", Store.FILE),
     Peer("node", "rlf-redis", Store.REDIS),
     Peer("node", "rlf-memory", Store.MEMORY),
+    Peer("rust", "ratelite-redis", Store.REDIS, only=REDIS),
+    Peer("rust", "ratelite-redis-denied", Store.REDIS, only=REDIS),
+    Peer("rust", "ratelite-redis-socket", Store.REDIS_SOCKET, only=REDIS),
+    Peer("rust", "redis-script", Store.REDIS, only=REDIS),
+    Peer("rust", "redis-script-socket", Store.REDIS_SOCKET, only=REDIS),
+    Peer("python", "ratelite-redis", Store.REDIS, only=REDIS),
+    Peer("python", "ratelite-redis-denied", Store.REDIS, only=REDIS),
+    Peer("python", "redis-script", Store.REDIS, only=REDIS),
+    Peer("php", "ratelite-redis", Store.REDIS, only=REDIS),
+    Peer("php", "ratelite-redis-denied", Store.REDIS, only=REDIS),
+    Peer("node", "rlf-redis-block", Store.REDIS, only=REDIS),
 )
+
+#: Those that take part in every scenario.
+COMMON = tuple(one for one in PEERS if not one.only)
 
 #: What people call the languages.
 LANGUAGES = {"rust": "Rust", "python": "Python", "php": "PHP", "node": "Node.js"}

@@ -1,4 +1,4 @@
-"""A Redis of the benchmark's own: on a free port, with nothing on disk."""
+"""A Redis of the benchmark's own: on a free port and a socket, with nothing on disk."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ class RedisServer:
     def __init__(self) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="ratelite-bench-redis-")
         self._port = _free_port()
+        unix_socket = f"{self._directory.name}/socket"
         self._process = subprocess.Popen(
             [
                 *("redis-server", "--port", str(self._port), "--bind", "127.0.0.1"),
+                *("--unixsocket", unix_socket),
                 *("--save", "", "--appendonly", "no", "--dir", self._directory.name),
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )
         self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.socket_url = f"redis+unix://{unix_socket}"
         self._wait_until_it_answers()
 
     @staticmethod

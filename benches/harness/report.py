@@ -8,12 +8,15 @@ from functools import partial
 from . import sections
 from .case import ALLOW, DENY, Case
 from .matrix import (
+    AT_ONCE,
     EXACT_LIMIT,
+    FLOODING,
     HITTERS,
     MANY,
     ONE_AND_MANY,
     THINK_US,
     ZIPF_KEYS,
+    exact,
     hot,
     thinking,
     uniform,
@@ -27,6 +30,7 @@ from .tables import count
 from .targets import Measured, targets_table
 from .targets_hit import of_hit
 from .targets_interval import of_interval
+from .targets_redis import of_redis
 
 _ASIDES = {
     "keys": " The rows are in the file before; ratelite takes one into its table when it is hit.",
@@ -62,6 +66,9 @@ def _parts(results: Results, plan: Plan, plots: dict[str, str]) -> Iterator[str]
         "Of `ratelite-hit`, which commits each hit before it answers (`RL_DURABLE_HIT`):",
         "",
         targets_table(of_hit(Measured(results), plan)),
+    )
+    yield from _titled(
+        "Of `ratelite-redis`, on a server:", "", targets_table(of_redis(Measured(results)))
     )
     yield from _closed_loops(results, plots)
     yield from _titled(
@@ -107,6 +114,7 @@ def _parts(results: Results, plan: Plan, plots: dict[str, str]) -> Iterator[str]
         "One key in a `:memory:` store: what a language adds to the C call.",
         sections.calls(results),
     )
+    yield from _redis(results)
     yield from _titled("## Versions", "", sections.versions(results))
     yield from _titled("## Not measured", "", sections.not_measured(results))
     yield from _titled("## Hits that failed", "", sections.failed_hits(results))
@@ -120,7 +128,7 @@ def _closed_loops(results: Results, plots: dict[str, str]) -> Iterator[str]:
             "Everything is allowed; keys are hit in random order. The last column is the same for "
             f"any number of processes: what {MANY} of them were granted that hit one key "
             f"{count(HITS)} times each, under a limit of {count(EXACT_LIMIT)} a day.",
-            sections.load(results, partial(uniform, processes=processes), exact=True),
+            sections.load(results, partial(uniform, processes=processes), exact=exact),
         )
         yield from _titled(
             "How many times as fast ratelite is:", "", sections.beside_ratelite(results, processes)
@@ -139,6 +147,37 @@ def _closed_loops(results: Results, plots: dict[str, str]) -> Iterator[str]:
             "",
             sections.load(results, partial(zipf, processes=processes)),
         )
+
+
+def _redis(results: Results) -> Iterator[str]:
+    """Counting on a server."""
+    granted = (
+        f"The last column is what {MANY} processes were granted that hit one key {count(HITS)} "
+        f"times each, under a limit of {count(EXACT_LIMIT)} a day."
+    )
+    for processes, connections in AT_ONCE:
+        what = f"{_processes(processes)}, {connections} connection{'s' * (connections > 1)}"
+        what += " each" if processes > 1 else ""
+        yield from _titled(
+            f"## On Redis, {what}",
+            f"10,000 keys in a closed loop, everything is allowed. {granted}",
+            sections.on_redis(results, processes, connections),
+        )
+    for keys in FLOODING:
+        name = "one key" if keys == 1 else f"{count(keys)} keys"
+        yield from _titled(
+            f"## On Redis, a refused flood, {name}",
+            f"{MANY} processes of a connection each; {name} had used up the limit of {DENY} "
+            "before. `-denied` is ratelite with `remember_denied`, `-block` is "
+            "rate-limiter-flexible with `inMemoryBlockOnConsumed`: both refuse without asking. "
+            f"Let in is what was granted meanwhile, which should be nothing. {granted}",
+            sections.flood(results, keys),
+        )
+    yield from _titled(
+        "## How many times as fast ratelite on Redis is",
+        "",
+        sections.beside_redis(results),
+    )
 
 
 def _growth(results: Results, plots: dict[str, str]) -> Iterator[str]:

@@ -49,11 +49,11 @@ class Rig:
     @contextmanager
     def store(self, peer: Peer, parent: Path | None = None) -> Iterator[str]:
         """An empty store for a peer, below `parent` if it is a file; gone afterwards."""
-        if peer.store is Store.REDIS:
+        if peer.on_redis:
             if self.redis is None:
                 raise RuntimeError("redis-server is not installed")
             self.redis.flush()
-            yield self.redis.url
+            yield self.redis.url if peer.store is Store.REDIS else self.redis.socket_url
         elif peer.on_file:
             with tempfile.TemporaryDirectory(dir=parent or self._work) as directory:
                 yield str(Path(directory) / "limits.db")
@@ -93,6 +93,9 @@ class Rig:
         ]
         if case.processes > 1 and case.peer.crowd is not Crowd.PROCESSES:
             jobs[0][member] = case.processes
+        if case.connections > 1:
+            for job in jobs:
+                job[case.peer.at_once] = case.connections
         return jobs
 
     def crew(self, case: Case, store: str) -> Crew:

@@ -23,28 +23,44 @@ _BESIDE_GOVERNOR = (
     "governor-std-clock",
     "governor-foldhash",
 )
+#: ratelite on a server, without and with its memory of the denied, and with whom it is compared.
+_BESIDE_REDIS = (
+    ("rust/ratelite-redis", "rust/ratelite-redis-denied", "rust/redis-script"),
+    ("rust/ratelite-redis", "rust/ratelite-redis-denied", "python/limits-redis"),
+    ("rust/ratelite-redis", "rust/ratelite-redis-denied", "node/rlf-redis"),
+    ("rust/ratelite-redis", "rust/ratelite-redis-denied", "node/rlf-redis-block"),
+    ("rust/ratelite-redis-socket", "rust/ratelite-redis-socket", "rust/redis-script-socket"),
+    ("python/ratelite-redis", "python/ratelite-redis-denied", "python/redis-script"),
+    ("python/ratelite-redis", "python/ratelite-redis-denied", "python/limits-redis"),
+)
 
 
-def exactness(results: Results, one: Peer) -> str:
+def exactness(results: Results, case: Case) -> str:
     """Granted of 1,000."""
-    outcome = results.of(matrix.exact(one))
+    outcome = results.of(case)
     granted = outcome.median("granted")
     if math.isnan(granted):
         return NONE
     failed = f", {count(outcome.errors)} hits failed" if outcome.errors else ""
-    return f"{count(granted)}{failed}" + ("" if one.shared else " (a budget a process)")
+    return f"{count(granted)}{failed}" + ("" if case.peer.shared else " (a budget a process)")
 
 
-def load(results: Results, case_of: Callable[[Peer], Case], *, exact: bool = False) -> str:
+def load(
+    results: Results,
+    case_of: Callable[[Peer], Case],
+    *,
+    peers: Iterable[Peer] = PEERS,
+    exact: Callable[[Peer], Case] | None = None,
+) -> str:
     """A line for each peer that was measured: rate, times, fairness."""
     header = ["peer", "hits/s", *_LATENCY, "fairness", "failed"]
     rows = []
-    for one in PEERS:
+    for one in peers:
         outcome = results.of(case_of(one))
         if outcome.rounds:
             row = [_name(one), rate(outcome.median("rate")), *_latency(outcome)]
             row += [share(outcome.median("fairness")), count(outcome.errors)]
-            rows.append(row + ([exactness(results, one)] if exact else []))
+            rows.append(row + ([exactness(results, exact(one))] if exact else []))
     return _table([*header, "granted of 1,000"] if exact else header, rows)
 
 
@@ -88,6 +104,53 @@ def beside_governor(results: Results) -> str:
     crowd = f"{matrix.MANY} processes or threads"
     header = ["peer", "10,000 keys, 1", f"10,000 keys, {crowd}", f"one hot key, {crowd}"]
     return _table(header, rows if measured else [])
+
+
+def on_redis(results: Results, processes: int, connections: int) -> str:
+    """A line for each peer on a server, in a closed loop."""
+    case_of = partial(matrix.on_redis, processes=processes, connections=connections)
+    peers = map(peer, matrix.ON_REDIS)
+    return load(results, case_of, peers=peers, exact=matrix.exact_on_redis)
+
+
+def flood(results: Results, keys: int) -> str:
+    """A line for each peer that refuses a flood: rate and times, and what it let in meanwhile."""
+    rows = []
+    for one in map(peer, matrix.FLOODED):
+        outcome = results.of(matrix.flood(one, keys))
+        if outcome.rounds:
+            row = [_name(one), rate(outcome.median("rate")), *_latency(outcome)]
+            row += [count(outcome.errors), count(outcome.worst("let_in"))]
+            rows.append([*row, exactness(results, matrix.exact_on_redis(one))])
+    header = ["peer", "hits/s", *_LATENCY, "failed", "let in meanwhile", "granted of 1,000"]
+    return _table(header, rows)
+
+
+def beside_redis(results: Results) -> str:
+    """How many times the rate of each peer on a server ratelite has there."""
+    header = ["ratelite", "beside", *(f"{math.prod(size)} at once" for size in matrix.AT_ONCE)]
+    for keys in matrix.FLOODING:
+        refused = f"{count(keys)} key{'s' if keys > 1 else ''} refused"
+        header += [refused, f"{refused}, remembered"]
+    rows = []
+    for names in _BESIDE_REDIS:
+        ours, remembering, other = map(peer, names)
+        cells = []
+        for processes, connections in matrix.AT_ONCE:
+            of = partial(matrix.on_redis, processes=processes, connections=connections)
+            cells.append(_ahead(results, of(ours), of(other)))
+        for keys in matrix.FLOODING:
+            refusing = partial(matrix.flood, keys=keys)
+            cells += [
+                _ahead(results, refusing(one), refusing(other)) for one in (ours, remembering)
+            ]
+        if any(cell != NONE for cell in cells):
+            rows.append([_name(ours), _name(other), *cells])
+    return _table(header, rows)
+
+
+def _ahead(results: Results, our: Case, other: Case) -> str:
+    return ratio(quotient(*(results.of(case).median("rate") for case in (our, other))))
 
 
 def opening(results: Results) -> str:

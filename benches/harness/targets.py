@@ -65,6 +65,26 @@ class Measured:
         return quotient(*waits)
 
 
+def on_each(one: Peer) -> Case:
+    """8 processes of 1 connection each, on a server."""
+    return matrix.on_redis(one, *matrix.EACH)
+
+
+def on_all(one: Peer) -> Case:
+    """64 connections, on a server."""
+    return matrix.on_redis(one, *matrix.ALL)
+
+
+def flood_of_one(one: Peer) -> Case:
+    """One key far over its limit."""
+    return matrix.flood(one, matrix.FEW_FLOODING)
+
+
+def flood_of_many(one: Peer) -> Case:
+    """1,000 keys far over their limit."""
+    return matrix.flood(one, matrix.MANY_FLOODING)
+
+
 def alone(one: Peer) -> Case:
     """1 process, 10,000 keys."""
     return matrix.uniform(one, 1)

@@ -75,6 +75,22 @@ def test_what_was_not_measured_is_reported_with_the_reason() -> None:
     assert "* python/pyrate-sqlite with more than one key: a bucket is a table" in text
 
 
+def test_on_redis_ratelite_is_compared_with_those_on_the_same_server() -> None:
+    results = Results()
+    for name, rate in (("rust/ratelite-redis", 60), ("rust/redis-script", 20)):
+        results.add(matrix.on_redis(peer(name), *matrix.EACH), Round(rate=rate))
+    for name, rate in (("rust/ratelite-redis-denied", 900), ("rust/redis-script", 20)):
+        results.add(matrix.flood(peer(name), matrix.FEW_FLOODING), Round(rate=rate))
+    text = report(results, FULL, {})
+    each, flood = (
+        f"| C ABI, {what}: against a script in Rust | "
+        for what in ("8 processes, a connection each", "a refused flood, 8 processes on one key")
+    )
+    assert f"{each}≥ 2.00 × | 3.00 × | yes |" in text
+    assert f"{flood}≥ 50.0 × | 45.0 × | **no** |" in text
+    assert "| **C ABI: ratelite-redis** | Rust: redis-script | – | 3.00 × | – | – | 45.0 ×" in text
+
+
 def test_a_report_has_a_line_for_each_peer() -> None:
     results = Results()
     results.machine["processor"] = "fast"
@@ -84,7 +100,7 @@ def test_a_report_has_a_line_for_each_peer() -> None:
             for case in group.cases:
                 results.add(case, Round(rate=1000, p50_ns=5, p99_ns=6, p999_ns=7, max_ns=8))
     text = report(results, FULL, {"rates": "plots/rates.svg"})
-    assert text.count("\n## ") == 22
+    assert text.count("\n## ") == 28
     assert "![rates](plots/rates.svg)" in text
     for one in PEERS:
         assert f": {one.name}" in text

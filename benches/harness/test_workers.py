@@ -14,7 +14,8 @@ from .case import DENY
 from .crew import Crew
 from .keys import KeyFiles
 from .paths import BENCH
-from .peers import Peer, peer
+from .peers import Peer, Store, peer
+from .redis_server import RedisServer
 from .worker import WorkerError
 
 PEERS = [
@@ -22,8 +23,25 @@ PEERS = [
     for language in ("python", "php", "rust")
     for name in ("ratelite", "ratelite-hit", "how-to")
 ] + [peer("rust/governor"), peer("rust/ratelite-format-key")]
+ON_REDIS = [
+    peer(name)
+    for name in (
+        "rust/ratelite-redis",
+        "rust/ratelite-redis-denied",
+        "rust/ratelite-redis-socket",
+        "rust/redis-script",
+        "rust/redis-script-socket",
+        "python/ratelite-redis",
+        "python/ratelite-redis-denied",
+        "php/ratelite-redis",
+        "php/ratelite-redis-denied",
+    )
+]
 if (BENCH / "node").exists():
     PEERS.append(peer("node/rlf-sqlite-wal"))
+    ON_REDIS += [peer("node/rlf-redis"), peer("node/rlf-redis-block")]
+if RedisServer.installed():
+    PEERS += ON_REDIS
 
 KEYS = 20
 SHORT = 0.05
@@ -42,6 +60,15 @@ def job(one: Peer, directory: Path, **members: object) -> dict[str, object]:
     }
 
 
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    if not RedisServer.installed():
+        pytest.skip("redis-server is not installed")
+    server = RedisServer()
+    yield server
+    server.stop()
+
+
 @pytest.fixture(params=PEERS, ids=lambda one: one.id)
 def one(request: pytest.FixtureRequest) -> Peer:
     chosen: Peer = request.param
@@ -49,9 +76,17 @@ def one(request: pytest.FixtureRequest) -> Peer:
 
 
 @pytest.fixture
-def crew(one: Peer, tmp_path: Path) -> Iterator[Crew]:
-    with Crew(one.language, [job(one, tmp_path)]) as crew:
+def crew(one: Peer, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Crew]:
+    place = {}
+    if one.on_redis:
+        place["store"] = place_of(one, request.getfixturevalue("redis"))
+    with Crew(one.language, [job(one, tmp_path, **place)]) as crew:
         yield crew
+
+
+def place_of(one: Peer, redis: RedisServer) -> str:
+    redis.flush()
+    return redis.socket_url if one.store is Store.REDIS_SOCKET else redis.url
 
 
 def only(answers: list[Answer]) -> Answer:
@@ -131,6 +166,17 @@ def test_threads_add_up(tmp_path: Path) -> None:
         answer = only(crew.do({"do": "hits", "count": 5, "every": 1}))
     assert (answer.hits, answer.hits_each, answer.latency.count) == (10, (5, 5), 10)
     assert len(answer.seconds_each) == 2
+
+
+@pytest.mark.parametrize("one", ON_REDIS, ids=lambda one: one.id)
+def test_several_at_once_share_a_server(one: Peer, redis: RedisServer, tmp_path: Path) -> None:
+    members = {one.at_once: 3, "store": place_of(one, redis), "keys": str(KeyFiles(tmp_path).hot())}
+    with Crew(one.language, [job(one, tmp_path, **members) for _ in range(2)]) as crew:
+        answers = crew.do({"do": "hits", "count": 8, "every": 1})
+    assert [answer.hits_each for answer in answers] == [(8, 8, 8)] * 2
+    assert [answer.latency.count for answer in answers] == [24] * 2
+    assert [answer.error for answer in answers] == [None] * 2
+    assert sum(answer.allowed for answer in answers) == DENY
 
 
 def test_the_last_rule_is_hit(tmp_path: Path) -> None:

@@ -24,6 +24,15 @@ class Histogram {
   }
 }
 
+/** What several histograms report, as one. */
+function sum(reports) {
+  const counts = new Map();
+  for (const [bucket, count] of reports.flatMap(({ latency }) => latency)) {
+    counts.set(bucket, (counts.get(bucket) ?? 0) + count);
+  }
+  return { latency: [...counts], max_ns: Math.max(...reports.map(({ max_ns: maxNs }) => maxNs)) };
+}
+
 function bucketOf(ns) {
   if (ns < 64) {
     return ns;
@@ -33,4 +42,4 @@ function bucketOf(ns) {
   return 64 * (exponent - 5) + Math.floor(ns / 2 ** (exponent - 6)) - 64;
 }
 
-module.exports = { Histogram };
+module.exports = { Histogram, sum };

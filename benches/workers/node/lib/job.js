@@ -4,7 +4,8 @@ const { readFileSync } = require('node:fs');
 
 const PEERS = {
   'rlf-memory': () => require('./peers/memory'),
-  'rlf-redis': () => require('./peers/redis'),
+  'rlf-redis': () => require('./peers/redis').asking,
+  'rlf-redis-block': () => require('./peers/redis').blocking,
   'rlf-sqlite': () => require('./peers/sqlite').asItComes,
   'rlf-sqlite-wal': () => require('./peers/sqlite').wal,
 };
@@ -15,8 +16,12 @@ function readJob(json) {
   if (!Object.hasOwn(PEERS, job.peer)) {
     throw new Error(`there is no peer "${job.peer}"`);
   }
-  if ((job.threads ?? 1) !== 1 || (job.processes ?? 1) !== 1 || (job.rules ?? 1) !== 1) {
-    throw new Error('this worker has one thread, one process and one rule');
+  if ((job.processes ?? 1) !== 1 || (job.rules ?? 1) !== 1) {
+    throw new Error('this worker has one process and one rule');
+  }
+  const threads = job.threads ?? 1;
+  if (threads !== 1 && !job.peer.startsWith('rlf-redis')) {
+    throw new Error('only peers on Redis can wait for several answers at once');
   }
   if (job.window_ms % 1000 !== 0) {
     throw new Error('rate-limiter-flexible takes windows of whole seconds only');
@@ -32,6 +37,7 @@ function readJob(json) {
     peer: PEERS[job.peer](),
     store: job.store,
     keys,
+    threads,
     limits: { points: job.limit, duration: job.window_ms / 1000 },
   };
 }

@@ -21,8 +21,9 @@ class Loop {
 
   #next = 0;
 
-  constructor(keys) {
+  constructor(keys, next) {
     this.#keys = keys;
+    this.#next = next;
   }
 
   /**

@@ -2,7 +2,8 @@
 
 const { createInterface } = require('node:readline');
 const installed = require('./installed');
-const { Loop, clock, clockNs } = require('./loop');
+const { Crowd } = require('./crowd');
+const { clock, clockNs } = require('./loop');
 
 const { RateLimiterRes } = installed('rate-limiter-flexible');
 
@@ -40,9 +41,12 @@ function about(peer) {
 
 /** Opens the limiter and answers commands until the input ends. */
 async function serve(job) {
-  const opened = await job.peer.open(job);
-  const loop = new Loop(job.keys);
-  const hitOpened = (key) => hit(opened.limiter, key);
+  const opened = [];
+  while (opened.length < job.threads) {
+    opened.push(await job.peer.open(job));
+  }
+  const hits = opened.map(({ limiter }) => (key) => hit(limiter, key));
+  const crowd = new Crowd(job.keys, hits);
   const hitAnew = async (key) => {
     const request = await job.peer.open(job);
     try {
@@ -51,8 +55,11 @@ async function serve(job) {
       await request.close();
     }
   };
+  const requests = new Crowd(job.keys, [hitAnew]);
 
-  await hitOpened(`worker ${process.pid}`);
+  for (const hitOpened of hits) {
+    await hitOpened(`worker ${process.pid}`);
+  }
   say('ready');
 
   for await (const line of createInterface({ input: process.stdin })) {
@@ -61,16 +68,16 @@ async function serve(job) {
     switch (command.do) {
       case 'run':
       case 'hits':
-        answer = await loop.run(hitOpened, command);
+        answer = await crowd.run(command);
         break;
       case 'open':
-        answer = await loop.run(hitAnew, command);
+        answer = await requests.run(command);
         break;
       case 'prune':
-        answer = await prune(opened);
+        answer = await prune(opened[0]);
         break;
       case 'about':
-        answer = { ...about(job.peer), loop_ns: await loop.idleNs(command.every) };
+        answer = { ...about(job.peer), loop_ns: await crowd.idleNs(command.every) };
         break;
       default:
         throw new Error(`there is no command "${command.do}"`);

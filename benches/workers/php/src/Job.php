@@ -9,6 +9,8 @@ final class Job
     private const PEERS = [
         'ratelite' => Peers\Ratelite::class,
         'ratelite-hit' => Peers\RateliteHit::class,
+        'ratelite-redis' => Peers\RateliteRedis::class,
+        'ratelite-redis-denied' => Peers\RateliteRedisDenied::class,
         'how-to' => Peers\HowTo::class,
         'symfony-apcu' => Peers\SymfonyApcu::class,
         'symfony-pdo' => Peers\SymfonyPdo::class,

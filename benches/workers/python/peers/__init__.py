@@ -14,10 +14,13 @@ from job import Job
 _MODULES = {
     "ratelite": "ratelite",
     "ratelite-hit": "ratelite",
+    "ratelite-redis": "ratelite",
+    "ratelite-redis-denied": "ratelite",
     "how-to": "how_to",
     "limits-memory": "limits",
     "limits-redis": "limits",
     "pyrate-sqlite": "pyrate",
+    "redis-script": "redis_script",
     "throttled-memory": "throttled",
 }
 

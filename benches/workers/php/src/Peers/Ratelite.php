@@ -20,6 +20,11 @@ class Ratelite implements Peer
 {
     protected const DURABILITY = Durability::Interval;
 
+    protected const REMEMBER_DENIED = null;
+
+    /** How long to wait for a server: as in the Rust worker. */
+    private const PATIENCE_MS = 5_000;
+
     private readonly Limiter $limiter;
 
     /** The policy's last rule; the only one need not be named. */
@@ -43,7 +48,13 @@ class Ratelite implements Peer
             $rules[] = "rule$number: $job->limit/{$job->windowMs}ms";
         }
         $this->rule = $job->rules > 1 ? "rule$job->rules" : null;
-        $options = new Options(durability: static::DURABILITY, tableSlots: $job->tableSlots);
+        $options = new Options(
+            durability: static::DURABILITY,
+            tableSlots: $job->tableSlots,
+            connectTimeoutMs: self::PATIENCE_MS,
+            commandTimeoutMs: self::PATIENCE_MS,
+            rememberDenied: static::REMEMBER_DENIED,
+        );
         $this->limiter = new Limiter($job->store, implode('; ', $rules), $options);
     }
 
@@ -57,11 +68,14 @@ class Ratelite implements Peer
         return $this->limiter->prune();
     }
 
-    /** With the durability that is in force, which need not be the one asked for. */
+    /** With the durability that is in force, which need not be the one asked for; on a server, with what that is. */
     public function version(): string
     {
         $info = $this->limiter->info();
+        $inForce = isset($info['remember_denied'])
+            ? "{$info['engine']} {$info['engine_version']}, remember_denied " . json_encode($info['remember_denied'])
+            : "durability {$info['durability']}";
 
-        return "ratelite {$info['version']}, durability {$info['durability']}";
+        return "ratelite {$info['version']}, $inForce";
     }
 }

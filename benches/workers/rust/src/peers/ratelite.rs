@@ -6,17 +6,26 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::ratelite_abi::{
-    Abi, Limiter, Options, Outcome, RL_DURABLE_HIT, RL_DURABLE_INTERVAL, RL_NOW, RL_OFF, abi,
+    Abi, Limiter, Options, Outcome, RL_DURABLE_DEFAULT, RL_DURABLE_HIT, RL_DURABLE_INTERVAL,
+    RL_NOW, RL_OFF, RL_ON, abi,
 };
 use crate::job::Job;
 use crate::peer::{Answered, Peer, Session};
 
-/// Counted in the shared table, and in the file an interval later: the default.
-pub type Interval = Ratelite<RL_DURABLE_INTERVAL>;
-/// In the file before it is answered.
-pub type Hit = Ratelite<RL_DURABLE_HIT>;
+/// How long to wait for a server. The peers wait without end; after the 100 ms of the default a machine
+/// on which server and clients share few processors would be measured by its pauses.
+const PATIENCE_MS: i64 = 5_000;
 
-pub struct Ratelite<const DURABILITY: i64>(Arc<Open>);
+/// Counted in the shared table, and in the file an interval later: the default.
+pub type Interval = Ratelite<RL_DURABLE_INTERVAL, RL_OFF>;
+/// In the file before it is answered.
+pub type Hit = Ratelite<RL_DURABLE_HIT, RL_OFF>;
+/// On a server, which decides by itself what is durable.
+pub type Redis = Ratelite<RL_DURABLE_DEFAULT, RL_OFF>;
+/// The same, and whoever was denied is refused without asking until the window ends.
+pub type RedisDenied = Ratelite<RL_DURABLE_DEFAULT, RL_ON>;
+
+pub struct Ratelite<const DURABILITY: i64, const REMEMBER_DENIED: i64>(Arc<Open>);
 
 pub struct Open {
     abi: &'static Abi,
@@ -37,7 +46,9 @@ impl Drop for Open {
     }
 }
 
-impl<const DURABILITY: i64> Peer for Ratelite<DURABILITY> {
+impl<const DURABILITY: i64, const REMEMBER_DENIED: i64> Peer
+    for Ratelite<DURABILITY, REMEMBER_DENIED>
+{
     type Key = String;
     type Session = Arc<Open>;
 
@@ -50,6 +61,9 @@ impl<const DURABILITY: i64> Peer for Ratelite<DURABILITY> {
             struct_size: size_of::<Options>() as u64,
             durability: DURABILITY,
             table_slots: job.table_slots,
+            connect_timeout_ms: PATIENCE_MS,
+            command_timeout_ms: PATIENCE_MS,
+            remember_denied: REMEMBER_DENIED,
             auto_prune: if job.auto_prune { 0 } else { RL_OFF },
             ..Options::default()
         };
@@ -64,12 +78,19 @@ impl<const DURABILITY: i64> Peer for Ratelite<DURABILITY> {
         Ok(text.to_owned())
     }
 
-    /// With the durability that is in force, which need not be the one asked for.
+    /// With the durability that is in force, which need not be the one asked for; on a server, with
+    /// what that is.
     fn version(&self) -> String {
         // SAFETY: the limiter is open as long as `self` lives.
-        let info = unsafe { self.0.abi.info(self.0.limiter) };
-        let in_force = info.as_ref().ok().and_then(|info| info["durability"].as_str());
-        format!("{}, durability {}", self.0.abi.version(), in_force.unwrap_or("?"))
+        let info = unsafe { self.0.abi.info(self.0.limiter) }.unwrap_or_default();
+        let of = |member: &str| info[member].as_str().unwrap_or("?").to_owned();
+        let in_force = match info.get("remember_denied") {
+            None => format!("durability {}", of("durability")),
+            Some(remembers) => {
+                format!("{} {}, remember_denied {remembers}", of("engine"), of("engine_version"))
+            }
+        };
+        format!("{}, {in_force}", self.0.abi.version())
     }
 
     fn session(&self) -> Answered<Arc<Open>> {

@@ -11,7 +11,9 @@ use crate::peer::Answered;
 
 pub const RL_NOW: i64 = -1;
 pub const RL_OK: c_int = 0;
+pub const RL_ON: i64 = 1;
 pub const RL_OFF: i64 = 2;
+pub const RL_DURABLE_DEFAULT: i64 = 0;
 pub const RL_DURABLE_HIT: i64 = 1;
 pub const RL_DURABLE_INTERVAL: i64 = 2;
 const RL_ABI_VERSION: c_int = 1;
@@ -39,6 +41,12 @@ pub struct Options {
     pub table_slots: i64,
     pub key_secret: Option<NonNull<c_char>>,
     pub key_secret_len: u64,
+    pub connect_timeout_ms: i64,
+    pub command_timeout_ms: i64,
+    pub remember_denied: i64,
+    pub insurance: Option<NonNull<c_char>>,
+    pub insurance_policy: Option<NonNull<c_char>>,
+    pub insurance_percent: i64,
 }
 
 /// `rl_result`.
@@ -56,7 +64,8 @@ pub struct Outcome {
     now_ms: i64,
     rule: i64,
     limit_index: i64,
-    reserved: [i64; 5],
+    insured: i64,
+    reserved: [i64; 4],
 }
 
 type Open =
