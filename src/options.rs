@@ -72,7 +72,8 @@ pub struct Options {
     /// Of a store on a server: the longest that it may take to answer. 100 ms unless set, 1 ms to 60 s.
     pub command_timeout: Duration,
     /// Of a store on a server: whether a client that it has denied is refused by this process until one of
-    /// its windows ends. The server is told of the attempts each `flush_interval`, so `count` lags.
+    /// its windows ends. The server is told of the attempts after `flush_interval`, then ever more seldom, up
+    /// to eight times that, so `count` lags.
     /// Off unless set.
     pub remember_denied: bool,
     /// Of a store on a server: what takes over while the server is away. None unless set: calls fail then.

@@ -12,6 +12,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(super) struct Breaker {
     tripped: Option<Tripped>,
+    /// When a call was last answered.
+    answered: Option<Instant>,
 }
 
 struct Tripped {
@@ -35,12 +37,17 @@ impl Breaker {
         Ok(())
     }
 
-    pub(super) fn succeeded(&mut self) {
+    pub(super) fn succeeded(&mut self, now: Instant) {
         self.tripped = None;
+        self.answered = Some(now);
     }
 
-    /// Calls that were under way together and fail together are one failure.
-    pub(super) fn failed(&mut self, now: Instant, fault: &Fault) {
+    /// Calls that were under way together and fail together are one failure. One that began before
+    /// another was answered is its own affair: the server is there.
+    pub(super) fn failed(&mut self, begun: Instant, now: Instant, fault: &Fault) {
+        if self.answered.is_some_and(|answered| answered > begun) {
+            return;
+        }
         let probes = self.tripped.as_ref().map_or(0, |tripped| tripped.probes);
         let pause = SHORTEST_PAUSE.saturating_mul(1 << probes.min(8)).min(LONGEST_PAUSE);
         self.tripped = Some(Tripped { fault: fault.clone(), probes, until: now + pause });
@@ -72,21 +79,31 @@ mod tests {
     fn after_a_failure_one_call_at_a_time_is_let_through() {
         let (mut breaker, start) = (Breaker::default(), Instant::now());
         assert!(breaker.admit(start, PROBE).is_ok());
-        breaker.failed(start, &fault());
-        breaker.failed(start, &fault());
+        breaker.failed(start, start, &fault());
+        breaker.failed(start, start, &fault());
         let refused = breaker.admit(start + ms(99), PROBE).unwrap_err();
         assert!(matches!(refused, Fault::Resting(_)));
         assert!(breaker.admit(start + ms(100), PROBE).is_ok());
         assert!(breaker.admit(start + ms(101), PROBE).is_err());
-        breaker.succeeded();
+        breaker.succeeded(start + ms(102));
         assert!(breaker.admit(start + ms(102), PROBE).is_ok());
         assert!(!breaker.is_tripped());
     }
 
     #[test]
+    fn a_call_that_fails_while_others_are_answered_keeps_nobody_away() {
+        let (mut breaker, start) = (Breaker::default(), Instant::now());
+        breaker.succeeded(start + ms(50));
+        breaker.failed(start, start + ms(100), &fault());
+        assert!(!breaker.is_tripped());
+        breaker.failed(start + ms(60), start + ms(160), &fault());
+        assert!(breaker.is_tripped());
+    }
+
+    #[test]
     fn a_probe_that_never_tells_is_followed_by_another() {
         let (mut breaker, start) = (Breaker::default(), Instant::now());
-        breaker.failed(start, &fault());
+        breaker.failed(start, start, &fault());
         assert!(breaker.admit(start + ms(100), PROBE).is_ok());
         assert!(breaker.admit(start + ms(299), PROBE).is_err());
         assert!(breaker.admit(start + ms(300), PROBE).is_ok());
@@ -95,12 +112,12 @@ mod tests {
     #[test]
     fn pauses_double_up_to_a_second() {
         let (mut breaker, mut now) = (Breaker::default(), Instant::now());
-        breaker.failed(now, &fault());
+        breaker.failed(now, now, &fault());
         for pause in [100, 200, 400, 800, 1_000, 1_000] {
             assert!(breaker.admit(now + ms(pause - 1), PROBE).is_err(), "{pause}");
             now += ms(pause);
             assert!(breaker.admit(now, PROBE).is_ok(), "{pause}");
-            breaker.failed(now, &fault());
+            breaker.failed(now, now, &fault());
         }
     }
 }

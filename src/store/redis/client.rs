@@ -225,14 +225,14 @@ impl Client {
         let mut state = self.state.lock_unbounded();
         match (found, known) {
             (Ok(()), _) => {
-                state.route.breaker.succeeded();
+                state.route.breaker.succeeded(Instant::now());
                 let nobody = Fault::Nowhere("no server of the cluster has this part of the keys");
                 state.route.known_server(slot).ok_or(nobody)
             }
             // The old one may be back, or never have been away.
             (Err(_), Some(known)) => Ok(known),
             (Err(fault), None) => {
-                state.route.breaker.failed(Instant::now(), &fault);
+                state.route.breaker.failed(now, Instant::now(), &fault);
                 Err(fault)
             }
         }
@@ -291,6 +291,7 @@ impl Client {
         purpose: Purpose,
         exchange: impl FnOnce(&mut Connection) -> std::io::Result<Value>,
     ) -> std::result::Result<Value, Fault> {
+        let begun = Instant::now();
         let (mut connection, is_new) = self.take(server, purpose)?;
         let answer = match exchange(&mut connection) {
             Ok(answer) => answer,
@@ -300,7 +301,7 @@ impl Client {
                 let is_of_server = is_new || cause.is_timeout();
                 let fault = Fault::NoAnswer(cause);
                 if is_of_server {
-                    self.failed(server, purpose, &fault);
+                    self.failed(server, purpose, begun, &fault);
                 }
                 return Err(fault);
             }
@@ -308,7 +309,7 @@ impl Client {
         {
             let mut state = self.state.lock_unbounded();
             let lane = state.lane(server, purpose);
-            lane.breaker.succeeded();
+            lane.breaker.succeeded(Instant::now());
             if lane.idle.len() < MOST_IDLE {
                 lane.idle.push(connection);
             }
@@ -343,8 +344,10 @@ impl Client {
                 None => break,
             }
         }
+        let begun = Instant::now();
         let connection = self.connect(server, purpose);
-        let connection = connection.inspect_err(|fault| self.failed(server, purpose, fault))?;
+        let connection =
+            connection.inspect_err(|fault| self.failed(server, purpose, begun, fault))?;
         Ok((connection, true))
     }
 
@@ -372,9 +375,9 @@ impl Client {
         Ok(connection)
     }
 
-    fn failed(&self, server: &Endpoint, purpose: Purpose, fault: &Fault) {
+    fn failed(&self, server: &Endpoint, purpose: Purpose, begun: Instant, fault: &Fault) {
         let mut state = self.state.lock_unbounded();
-        state.lane(server, purpose).breaker.failed(Instant::now(), fault);
+        state.lane(server, purpose).breaker.failed(begun, Instant::now(), fault);
     }
 
     /// The longest that a probe takes.

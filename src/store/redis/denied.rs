@@ -1,6 +1,7 @@
 //! Denials that this process remembers, if it is told to: a client that floods is refused here, without
 //! asking the server, until one of its windows ends. What it attempted is told in batches, by the first
-//! hit after each interval, which also learns whether somebody has given units back.
+//! hit after an interval, which also learns whether somebody has given units back. The interval doubles
+//! while the denial stands: thousands of clients that flood would else be asked for without end.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -14,6 +15,9 @@ use crate::window::{Span, Time};
 /// How many clients are remembered at most: some megabytes.
 const MOST_ENTRIES: usize = 16_384;
 
+/// How often the interval doubles.
+const MOST_DOUBLINGS: u32 = 3;
+
 /// By the key of the client's counters and the windows that were judged.
 #[derive(Default)]
 pub(super) struct Denied {
@@ -24,8 +28,9 @@ pub(super) struct Denied {
 struct Entry {
     seen: Seen,
     untold: Untold,
-    /// When the server was last asked for this client.
+    /// When the server was last asked for this client, and how often it has denied in a row.
     asked: Instant,
+    denials: u32,
 }
 
 /// What the server said when it denied a hit.
@@ -79,7 +84,8 @@ impl Denied {
         };
         let mut counters = entry.seen.counters.clone();
         let verdict = judge(limits, &entry.seen.spans, &mut counters, question);
-        let is_due = instant.saturating_duration_since(entry.asked) >= interval;
+        let pause = interval * (1 << entry.denials.min(MOST_DOUBLINGS));
+        let is_due = instant.saturating_duration_since(entry.asked) >= pause;
         if verdict.answer == Answer::Allowed || is_due {
             entry.asked = instant;
             return Recalled::Ask(std::mem::replace(&mut entry.untold, Untold::NONE));
@@ -94,12 +100,12 @@ impl Denied {
     /// The server has denied a hit.
     pub(super) fn remember(&mut self, id: Vec<u8>, mut seen: Seen) {
         let asked = seen.received;
-        let mut untold = Untold::NONE;
+        let (mut untold, mut denials) = (Untold::NONE, 0);
         if let Some(known) = self.entries.get(&id)
             && known.seen.spans == seen.spans
         {
             // Attempted while the server was asked.
-            untold = known.untold;
+            (untold, denials) = (known.untold, known.denials.saturating_add(1));
             for counter in &mut seen.counters {
                 let attempts = counter.attempts.saturating_add(untold.attempts);
                 counter.attempts = attempts.min(MAX_UNITS);
@@ -110,7 +116,7 @@ impl Denied {
                 return;
             }
         }
-        self.entries.insert(id, Entry { seen, untold, asked });
+        self.entries.insert(id, Entry { seen, untold, asked, denials });
     }
 
     /// What the server is still to be told of a client.
@@ -126,7 +132,7 @@ impl Denied {
     /// Units may have been given back: the next hit asks.
     pub(super) fn ask_again(&mut self, id: &[u8], long_ago: Option<Instant>) {
         match (self.entries.get_mut(id), long_ago) {
-            (Some(entry), Some(long_ago)) => entry.asked = long_ago,
+            (Some(entry), Some(long_ago)) => (entry.asked, entry.denials) = (long_ago, 0),
             _ => self.forget(id),
         }
     }
@@ -232,7 +238,8 @@ mod tests {
         seen.received += Duration::from_millis(102);
         scene.denied.remember(b"id".into(), seen);
         assert_eq!(scene.hit(103, When::Now), Ok(9));
-        assert_eq!(scene.hit(300, When::Now), Err(untold(2, 1)));
+        assert_eq!(scene.hit(301, When::Now), Ok(10));
+        assert_eq!(scene.hit(302, When::Now), Err(untold(3, 199)));
     }
 
     #[test]
