@@ -42,7 +42,7 @@ fn a_flood_that_is_refused_costs_no_round_trip() {
 }
 
 #[test]
-fn attempts_are_told_each_interval() {
+fn attempts_are_told_ever_more_seldom() {
     let server = Server::start();
     let limiter = open(&server, "2/day", 50);
     let mut hits = 0;
@@ -52,12 +52,13 @@ fn attempts_are_told_each_interval() {
         hits += 1;
     }
     let other = Limiter::open(&server.url(), "2/day", &Options::default()).unwrap();
-    assert!(other.status(None, b"client", None).unwrap().count > hits / 2);
-    thread::sleep(Duration::from_millis(60));
+    assert!(other.status(None, b"client", None).unwrap().count > hits / 4);
+    // Eight times the interval is the longest.
+    thread::sleep(Duration::from_millis(410));
     // One more hit tells the rest.
     limiter.hit(None, b"client", 1, None).unwrap();
     assert_eq!(other.status(None, b"client", None).unwrap().count, hits + 1);
-    assert!(commands(&server) < 100);
+    assert!(commands(&server) < 30);
 }
 
 /// To the millisecond, by the server's clock: each window is granted in full.
