@@ -26,5 +26,7 @@ mod secrets;
 mod sentinel;
 #[path = "redis/server.rs"]
 mod server;
+#[path = "redis/strange.rs"]
+mod strange;
 #[path = "redis/tls.rs"]
 mod tls;

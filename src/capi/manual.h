@@ -194,7 +194,7 @@
  *     &cert=FILE&key=FILE of TLS: what to show a server that asks for it
  *     &sentinel_user=NAME &sentinel_password=WORD
  *
- * Special characters are written as in %40. No message shows user, password or options.
+ * Special characters are written as in %40. No message shows the password or the options.
  *
  * The server's clock decides, unless the caller gives the time. One script a call, on one key, so each call
  * is one atomic step, in a cluster too. A counter goes when the window after it has ended; by given times
@@ -202,7 +202,8 @@
  *
  * rl_open() does not connect. A call waits connect_timeout_ms for a connection and command_timeout_ms for an
  * answer, twice at most (a second try is made only if the first cannot have run), and as long again where
- * sentinels or a cluster are to be asked who is in charge. The system's look-up of a host's name has no
+ * sentinels or a cluster are to be asked who is in charge; rl_reset() so long for each rule. Signals are held
+ * back meanwhile. The system's look-up of a host's name has no
  * timeout: give addresses, or a resolver that answers. After a failure calls fail at once for 0.1 to 1 s, and
  * one at a time looks whether the server is back. A call whose answer is lost may have been counted: it is
  * RL_EUNAVAILABLE, and never tried again.
@@ -212,12 +213,13 @@
  * writes that were not yet on the replica.
  *
  * Connections are the process's, kept after the last rl_close() (option keep_open). A child of fork() makes
- * its own; its parent's are closed in it without a word. SIGPIPE is never raised.
+ * its own; its parent's are closed in it without a word, but for one that another thread was using at the
+ * fork, which stays open there, unused. SIGPIPE is never raised.
  *
  * options.audit, and RL_DURABLE_HIT, are RL_EINVAL; flush_interval_ms is for remember_denied; busy_timeout_ms,
  * auto_prune, recover_corrupt, file_mode and table_slots are for the insurance's file.
  *
- * With options.insurance, a file takes over while the server is away: counts are its own then, per machine,
+ * With options.insurance, a file takes over while the server is away, full, or refuses the login: counts are its own then, per machine,
  * and nothing is carried over when the server is back. result.insured and rl_info() tell. A reset concerns
  * both.
  *

@@ -124,8 +124,8 @@ impl<S: Store, L: Store> Store for Insured<S, L> {
 
     /// In both: who is forgotten must not be denied by the one that answers next.
     fn reset(&self, rules: &[usize], key: &StoredKey) -> Result<u64> {
-        let local = self.local.reset(rules, key)?;
-        Ok(self.shared.reset(rules, key)? + local)
+        let (local, shared) = (self.local.reset(rules, key), self.shared.reset(rules, key));
+        Ok(shared? + local?)
     }
 
     /// Of the local store: what is shared is removed by itself, or by those who use it as theirs.

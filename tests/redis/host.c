@@ -142,6 +142,15 @@ static void daemonize(const char *store) {
         own[i] = i % 2 ? open("/dev/null", O_RDWR) : socket(AF_INET, SOCK_STREAM, 0);
         EXPECT(!fstat(own[i], &before[i]));
     }
+    /* A child of theirs has them, too. */
+    pid_t child = fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        for (int i = 0; i < 8; i++) EXPECT(!fstat(own[i], &after) && after.st_ino == before[i].st_ino);
+        _exit(0);
+    }
+    int status;
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
     limiter = open_with(store, RL_ON, 1000);
     EXPECT_EQ(2, hit(limiter));
     rl_close(limiter);

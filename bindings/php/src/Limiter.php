@@ -57,6 +57,25 @@ final class Limiter
     private bool $closed = false;
 
     /**
+     * What debuggers and logs may see: of an address neither user nor password, nor its options.
+     *
+     * @return array<string, mixed>
+     */
+    public function __debugInfo(): array
+    {
+        $isAddress = preg_match('~^[a-z][a-z0-9+.-]*://~i', $this->store, $scheme) === 1;
+        $rest = $isAddress ? explode('?', substr($this->store, strlen($scheme[0])))[0] : $this->store;
+        $at = $isAddress ? strrpos($rest, '@') : false;
+
+        return [
+            'store' => ($scheme[0] ?? '') . ($at === false ? $rest : substr($rest, $at + 1)),
+            'policy' => $this->policy,
+            'options' => $this->options,
+            'closed' => $this->closed,
+        ];
+    }
+
+    /**
      * @param string                                  $store     Path of the store's file, created if it is not there, in an
      *                                                           existing, writable directory on a local filesystem. Make
      *                                                           it absolute: under a web server the current directory is

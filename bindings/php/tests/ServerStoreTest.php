@@ -81,6 +81,7 @@ final class ServerStoreTest extends TestCase
     public function test_no_message_shows_a_password(): void
     {
         $limiter = new Limiter("redis://:sesame@127.0.0.1:$this->port", self::POLICY);
+        self::assertStringNotContainsString('sesame', print_r($limiter, true));
         $failure = self::thrown(fn () => $limiter->hit('alice'));
         self::assertSame(RateLiteException::EPERM, $failure->getCode());
         self::assertStringNotContainsString('sesame', $failure->getMessage());

@@ -112,7 +112,7 @@ class Native:
     def __repr__(self) -> str:
         state = " (closed)" if self.closed else ""
         store = self._store
-        shown = _without_login(store) if isinstance(store, str) else store
+        shown = _without_login(os.fsdecode(store))
         return f"<Limiter {shown!r}: {', '.join(self._rules)}{state}>"
 
     def __reduce__(self) -> NoReturn:

@@ -82,6 +82,8 @@ def test_an_address_shows_no_password(server: Server) -> None:
         with pytest.raises(StoreError) as caught:
             limiter.hit("alice")
         assert "sesame" not in str(caught.value)
+    with Limiter(store.encode(), POLICY) as limiter:
+        assert "sesame" not in repr(limiter)
     with pytest.raises(InvalidArgumentError) as refused:
         Limiter("redis://:sesame@", POLICY)
     assert "sesame" not in str(refused.value)

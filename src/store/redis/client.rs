@@ -67,13 +67,6 @@ enum Purpose {
     Masters,
 }
 
-/// The pool, for people.
-pub(super) struct Pool {
-    pub(super) idle: usize,
-    /// Whether calls are kept away from some server.
-    pub(super) is_resting: bool,
-}
-
 impl Client {
     pub(super) fn new(address: Address, timeouts: Timeouts) -> Result<Self> {
         let tls = address.tls.as_ref().map(tls::config).transpose()?;
@@ -164,14 +157,21 @@ impl Client {
         })
     }
 
-    pub(super) fn pool(&self) -> Pool {
+    /// How many connections stand idle.
+    pub(super) fn idle(&self) -> usize {
         let state = self.state.lock_unbounded();
         let lanes = state.lanes.iter().filter(|lane| lane.purpose == Purpose::Counters);
-        Pool {
-            idle: lanes.clone().map(|lane| lane.idle.len()).sum(),
-            is_resting: state.route.breaker.is_tripped()
-                || lanes.clone().any(|lane| lane.breaker.is_tripped()),
-        }
+        lanes.map(|lane| lane.idle.len()).sum()
+    }
+
+    /// Whether calls are kept away from some server.
+    pub(super) fn is_resting(&self) -> bool {
+        let state = self.state.lock_unbounded();
+        state.route.breaker.is_tripped()
+            || state
+                .lanes
+                .iter()
+                .any(|lane| lane.purpose == Purpose::Counters && lane.breaker.is_tripped())
     }
 
     /// The servers that are known to have counters.
@@ -194,7 +194,12 @@ impl Client {
 
     /// After a failure: another server that has the slot by now, if the call cannot have run.
     fn moved_meanwhile(&self, fault: &Fault, server: &Endpoint, slot: u16) -> Option<Endpoint> {
-        if self.address.mode == Mode::Single || !fault.is_of_place() {
+        if self.address.mode == Mode::Single {
+            // Its name may lead to another server by now, which a new connection finds.
+            let is_replica = matches!(fault, Fault::Refused(it) if it.word == Word::ReadOnly);
+            return is_replica.then(|| server.clone());
+        }
+        if !fault.is_of_place() {
             return None;
         }
         {
@@ -300,24 +305,31 @@ impl Client {
                 // That an old one was closed tells nothing: the next call will see whether it can connect.
                 let is_of_server = is_new || cause.is_timeout();
                 let fault = Fault::NoAnswer(cause);
-                if is_of_server {
-                    self.failed(server, purpose, begun, &fault);
+                let mut state = self.state.lock_unbounded();
+                let lane = state.lane(server, purpose);
+                // They are as old, and may be as dead: a probe is to meet a new one.
+                lane.idle.clear();
+                if is_of_server || lane.breaker.is_tripped() {
+                    lane.breaker.failed(begun, Instant::now(), &fault);
                 }
                 return Err(fault);
             }
+        };
+        let refusal = match &answer {
+            Value::ServerError(error) => Some(Refusal::of(error)),
+            _ => None,
         };
         {
             let mut state = self.state.lock_unbounded();
             let lane = state.lane(server, purpose);
             lane.breaker.succeeded(Instant::now());
-            if lane.idle.len() < MOST_IDLE {
+            if refusal.as_ref().is_some_and(Refusal::is_of_connection) {
+                lane.idle.clear();
+            } else if lane.idle.len() < MOST_IDLE {
                 lane.idle.push(connection);
             }
         }
-        match answer {
-            Value::ServerError(error) => Err(Fault::Refused(Refusal::of(&error))),
-            answer => Ok(answer),
-        }
+        refusal.map_or(Ok(answer), |refusal| Err(Fault::Refused(refusal)))
     }
 
     /// An idle connection that is still good, else a new one, and which of both it is.
@@ -396,11 +408,7 @@ impl Client {
     /// Lets go of connections whose descriptors the host has closed, without closing what stands
     /// behind those numbers now.
     pub(super) fn abandon_foreign(&self) {
-        for lane in &mut self.state.lock_unbounded().lanes {
-            for connection in lane.idle.extract_if(.., |connection| !connection.is_intact()) {
-                std::mem::forget(connection);
-            }
-        }
+        self.state.lock_unbounded().abandon_foreign();
     }
 }
 
@@ -415,8 +423,17 @@ impl State {
         &mut self.lanes[at]
     }
 
+    fn abandon_foreign(&mut self) {
+        for lane in &mut self.lanes {
+            for connection in lane.idle.extract_if(.., |connection| !connection.is_intact()) {
+                std::mem::forget(connection);
+            }
+        }
+    }
+
     /// In a child: the connections are its parent's. They are closed here, and nothing is sent.
     pub(super) fn forget_connections(&mut self) {
+        self.abandon_foreign();
         for lane in &mut self.lanes {
             lane.idle.clear();
         }

@@ -15,6 +15,8 @@ use crate::window::{Span, Time};
 /// How many clients are remembered at most: some megabytes.
 const MOST_ENTRIES: usize = 16_384;
 
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+
 /// How often the interval doubles.
 const MOST_DOUBLINGS: u32 = 3;
 
@@ -22,6 +24,8 @@ const MOST_DOUBLINGS: u32 = 3;
 #[derive(Default)]
 pub(super) struct Denied {
     entries: HashMap<Vec<u8>, Entry>,
+    /// When those were last looked for whose window has ended.
+    swept: Option<Instant>,
 }
 
 /// What the server said, and what has been attempted since.
@@ -111,6 +115,11 @@ impl Denied {
                 counter.attempts = attempts.min(MAX_UNITS);
             }
         } else if self.entries.len() >= MOST_ENTRIES {
+            // Not for each newcomer: it takes a millisecond.
+            if self.swept.is_some_and(|swept| asked.duration_since(swept) < SWEEP_EVERY) {
+                return;
+            }
+            self.swept = Some(asked);
             self.entries.retain(|_, entry| entry.seen.time(When::Now, asked).is_some());
             if self.entries.len() >= MOST_ENTRIES {
                 return;

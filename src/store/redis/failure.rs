@@ -38,6 +38,8 @@ pub(super) struct Refusal {
     pub(super) word: Word,
     /// One line, without what the command consisted of.
     text: String,
+    /// All that it said.
+    whole: String,
 }
 
 /// The first word of an error, as far as it matters.
@@ -79,7 +81,14 @@ impl Refusal {
         // An unknown command is quoted with its arguments, a key among them.
         let details = details.split(", with args").next().unwrap_or_default();
         let text = one_line(&format!("{} {details}", error.code()));
-        Self { word: Word::of(error, &text), text }
+        let whole = error.details().unwrap_or_default().to_owned();
+        Self { word: Word::of(error, &text), text, whole }
+    }
+
+    /// Whether another connection might be answered otherwise: to who has taken this server's place, or
+    /// after another login.
+    pub(super) fn is_of_connection(&self) -> bool {
+        matches!(self.word, Word::ReadOnly | Word::NotNow | Word::NoLogin)
     }
 
     /// The rest of a redirection: slot and endpoint.
@@ -172,7 +181,7 @@ impl Fault {
         let (code, mut cause, cure) = self.meaning();
         // In words of its own a server may say anything.
         if let Self::Refused(refusal) = self
-            && secrets.any(|secret| refusal.text.contains(secret))
+            && secrets.any(|secret| refusal.whole.contains(secret))
         {
             cause = "it refused, in words that hold a password".to_owned();
         }

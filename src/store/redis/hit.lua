@@ -3,7 +3,6 @@
 --
 -- ARGV[3]  attempts of before that the caller refused by itself, and has not told yet
 -- ARGV[4]  the time of the last of them: they count in the windows that had begun by then
--- ARGV[5]  1: windows that nobody asks for any more are removed
 
 local untold, untold_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
@@ -34,13 +33,16 @@ end
 -- Each window is removed when a new one begins and it is past, by the hit's time and by the clock: of
 -- each length the current one and the one before it are left.
 local TWO_MONTHS = 62 * 86400000
-if some_new and ARGV[5] == '1' and redis.call('HLEN', KEYS[1]) > #fields then
+if some_new and redis.call('HLEN', KEYS[1]) > #fields then
   local earlier, past = math.min(now, server_ms), {}
   for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
     local code, start = string.match(field, '^(%d+):(%d+)$')
     local lasts = code == '0' and TWO_MONTHS or 2 * (tonumber(code) or 0)
     if not code or tonumber(start) + lasts <= earlier then past[#past + 1] = field end
   end
-  if #past > 0 then redis.call('HDEL', KEYS[1], unpack(past)) end
+  -- A call takes some thousand words.
+  for from = 1, #past, 1000 do
+    redis.call('HDEL', KEYS[1], unpack(past, from, math.min(from + 999, #past)))
+  end
 end
 return answer

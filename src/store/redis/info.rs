@@ -44,7 +44,6 @@ pub(super) fn of(store: &RedisStore) -> RedisInfo {
     policy.arg("GET").arg("maxmemory-policy");
     // Often not permitted, which is no failure.
     let policy = asked.as_ref().ok().and_then(|_| client.ask(0, &policy).ok());
-    let pool = client.pool();
     let cause = asked.as_ref().err().map(|fault| client.described(fault).to_string());
     let server = Server::of(asked);
     let timeouts = client.timeouts;
@@ -57,8 +56,8 @@ pub(super) fn of(store: &RedisStore) -> RedisInfo {
         reachable: cause.is_none(),
         cause,
         servers: client.servers().iter().map(ToString::to_string).collect(),
-        idle_connections: pool.idle,
-        resting: pool.is_resting,
+        idle_connections: client.idle(),
+        resting: client.is_resting(),
         prefix: store.prefix.clone(),
         maxmemory_policy: policy.and_then(second_text),
         keys_hashed: store.options.key_secret.is_some(),

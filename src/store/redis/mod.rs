@@ -45,6 +45,9 @@ use crate::window::{Span, Time, Window};
 pub(in crate::store) use self::address::is_meant;
 pub(crate) use self::info::RedisInfo;
 
+/// Of a rule: a script takes some thousand words.
+const MOST_LIMITS: usize = 500;
+
 /// How often a call guesses the month, before the server's clock is taken for broken.
 const MOST_GUESSES: u32 = 4;
 
@@ -85,6 +88,11 @@ impl RedisStore {
         secret_check: Option<SecretCheck>,
     ) -> Result<Self> {
         let (address, prefix) = Address::parse(name)?;
+        if policy.rules().iter().any(|rule| rule.limits().len() > MOST_LIMITS) {
+            return Err(Error::invalid(format!(
+                "a rule of a store on a server has {MOST_LIMITS} limits at most"
+            )));
+        }
         refuse_options_of_files(options)?;
         let timeouts =
             Timeouts { connect: options.connect_timeout, command: options.command_timeout };
@@ -122,7 +130,8 @@ impl RedisStore {
 
     fn hit(&self, asked: &Asked<'_>, cost: i64) -> Result<Outcome> {
         let script = &self.client.scripts.hit;
-        if !self.options.remember_denied {
+        // While the server is away, it is to be seen that it is.
+        if !self.options.remember_denied || self.client.is_resting() {
             let mut said = self.say(asked, script, cost, Untold::NONE)?;
             return Ok(said.outcome(asked).1);
         }
@@ -182,8 +191,7 @@ impl RedisStore {
         };
         let limits = asked.rule.limits();
         for _ in 0..MOST_GUESSES {
-            let prune = i64::from(self.options.auto_prune);
-            let mut arguments = vec![given_ms, units, untold.attempts, untold.at_ms, prune];
+            let mut arguments = vec![given_ms, units, untold.attempts, untold.at_ms];
             for limit in limits {
                 arguments.extend(arguments_of(limit, guess));
             }
@@ -196,6 +204,9 @@ impl RedisStore {
                 Error::invalid("the clock of the store's server is outside 1970 to 9998: set it")
             })?;
             if counts.len() == 2 * limits.len() {
+                if counts.iter().any(|count| !(0..=MAX_UNITS).contains(count)) {
+                    return Err(senseless());
+                }
                 let counters = counts.chunks_exact(2);
                 let counters =
                     counters.map(|pair| Counter { attempts: pair[0], admitted: pair[1] }).collect();

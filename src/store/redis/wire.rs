@@ -115,6 +115,8 @@ impl Connection {
 
     fn exchange(&mut self, command: &[u8], deadline: Instant) -> io::Result<Value> {
         self.timed_mut().deadline = deadline;
+        // What came with the answer before, and was no part of it, answers nothing.
+        self.parser = Parser::new();
         self.stream.write_all(command)?;
         self.stream.flush()?;
         self.read()
@@ -199,6 +201,16 @@ impl AsFd for Socket {
     }
 }
 
+/// Again after what a stop and its end leave behind, until the deadline.
+fn uninterrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
 /// The time until `deadline`; an error when there is none.
 fn left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
@@ -230,21 +242,25 @@ impl Timed {
 
 impl Read for Timed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.set_timeout(Self::READ)?;
-        match &mut self.socket {
-            Socket::Tcp(socket) => socket.read(buffer),
-            Socket::Unix(socket) => socket.read(buffer),
-        }
+        uninterrupted(|| {
+            self.set_timeout(Self::READ)?;
+            match &mut self.socket {
+                Socket::Tcp(socket) => socket.read(buffer),
+                Socket::Unix(socket) => socket.read(buffer),
+            }
+        })
     }
 }
 
 impl Write for Timed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.set_timeout(Self::WRITE)?;
-        match &mut self.socket {
-            Socket::Tcp(socket) => socket.write(bytes),
-            Socket::Unix(socket) => socket.write(bytes),
-        }
+        uninterrupted(|| {
+            self.set_timeout(Self::WRITE)?;
+            match &mut self.socket {
+                Socket::Tcp(socket) => socket.write(bytes),
+                Socket::Unix(socket) => socket.write(bytes),
+            }
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
