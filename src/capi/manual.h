@@ -217,7 +217,8 @@
  * fork, which stays open there, unused. SIGPIPE is never raised.
  *
  * options.audit, and RL_DURABLE_HIT, are RL_EINVAL; flush_interval_ms is for remember_denied; busy_timeout_ms,
- * auto_prune, recover_corrupt, file_mode and table_slots are for the insurance's file.
+ * recover_corrupt, file_mode and table_slots are for the insurance's file; and auto_prune, without which a
+ * server keeps up to a thousand past windows of a client.
  *
  * With options.insurance, a file takes over while the server is away, full, or refuses the login: counts are its own then, per machine,
  * and nothing is carried over when the server is back. result.insured and rl_info() tell. A reset concerns

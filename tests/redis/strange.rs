@@ -145,7 +145,7 @@ fn counts_that_no_counter_can_have_are_no_answer() {
     }
 }
 
-/// Whatever `auto_prune` says, which is of files.
+/// Whatever `auto_prune` says.
 #[test]
 fn past_windows_never_pile_up_on_a_server() {
     let server = Server::start();

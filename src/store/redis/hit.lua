@@ -3,6 +3,7 @@
 --
 -- ARGV[3]  attempts of before that the caller refused by itself, and has not told yet
 -- ARGV[4]  the time of the last of them: they count in the windows that had begun by then
+-- ARGV[5]  1: windows that nobody asks for any more are removed; 0: only where they are very many
 
 local untold, untold_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
@@ -33,7 +34,8 @@ end
 -- Each window is removed when a new one begins and it is past, by the hit's time and by the clock: of
 -- each length the current one and the one before it are left.
 local TWO_MONTHS = 62 * 86400000
-if some_new and redis.call('HLEN', KEYS[1]) > #fields then
+local kept = ARGV[5] == '1' and #fields or #fields + 1000
+if some_new and redis.call('HLEN', KEYS[1]) > kept then
   local earlier, past = math.min(now, server_ms), {}
   for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
     local code, start = string.match(field, '^(%d+):(%d+)$')

@@ -191,7 +191,8 @@ impl RedisStore {
         };
         let limits = asked.rule.limits();
         for _ in 0..MOST_GUESSES {
-            let mut arguments = vec![given_ms, units, untold.attempts, untold.at_ms];
+            let prune = i64::from(self.options.auto_prune);
+            let mut arguments = vec![given_ms, units, untold.attempts, untold.at_ms, prune];
             for limit in limits {
                 arguments.extend(arguments_of(limit, guess));
             }

@@ -6,13 +6,13 @@
 -- ARGV[1]  the time in milliseconds; -1: this server's clock, read here, where everybody's calls are
 --          in one order
 -- ARGV[2]  units: what a hit costs, what a refund gives back
--- ARGV[3], ARGV[4]  see hit.lua
+-- ARGV[3], ARGV[4], ARGV[5]  see hit.lua
 -- then five for each limit: window code, N, and of a month its start, its end, and when it expires
 --
 -- Numbers are doubles, exact to 2^53: no counter is larger, and a sum that is rounded is beyond it.
 
 local MAX_UNITS = 9007199254740991
-local FIRST_LIMIT, A_LIMIT = 5, 5
+local FIRST_LIMIT, A_LIMIT = 6, 5
 
 local clock = redis.call('TIME')
 local server_ms = clock[1] * 1000 + math.floor(clock[2] / 1000)
