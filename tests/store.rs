@@ -507,7 +507,7 @@ fn what_is_no_store_name_is_refused() {
     for (name, says) in [
         ("", "empty"),
         ("file:limits.db", "file:"),
-        ("redis://localhost/0", "redis:"),
+        ("postgres://localhost/0", "postgres:"),
         ("/nonexistent-directory/limits.db", "directory"),
     ] {
         let error = Limiter::open(name, "1/s", &support::options()).err().unwrap();

@@ -66,7 +66,8 @@ class Limiter(Native):
     `connect_timeout_ms`, `command_timeout_ms`  how long connecting and an answer may take, 1 to
         60000 (default 100).
     `remember_denied`  a denied client is refused here, without asking, until a window ends; the
-        server is told after `flush_interval_ms`, then ever more seldom, so `count` lags (default False).
+        server is told after `flush_interval_ms`, then ever more seldom, so `count` lags (default
+        False).
     `insurance`  path of a store file that takes over while the server is away, by limits of its
         own: `insurance_policy`, or `insurance_percent` of each, 1 to 100 (default 100).
 
