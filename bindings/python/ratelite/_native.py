@@ -112,7 +112,8 @@ class Native:
     def __repr__(self) -> str:
         state = " (closed)" if self.closed else ""
         store = self._store
-        shown = _without_login(os.fsdecode(store))
+        is_text = isinstance(store, (str, bytes))
+        shown = _without_login(os.fsdecode(store)) if is_text else store
         return f"<Limiter {shown!r}: {', '.join(self._rules)}{state}>"
 
     def __reduce__(self) -> NoReturn:
