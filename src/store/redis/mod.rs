@@ -39,6 +39,7 @@ use crate::options::{Durability, MAX_BUSY_TIMEOUT, Options};
 use crate::os::call::Call;
 use crate::outcome::Outcome;
 use crate::policy::{Limit, Policy, Rule};
+use crate::switches;
 use crate::units::MAX_UNITS;
 use crate::window::{Span, Time, Window};
 
@@ -239,7 +240,7 @@ fn arguments_of(limit: &Limit, guess: Option<Time>) -> [i64; 5] {
 fn refuse_options_of_files(options: &Options) -> Result<()> {
     let refused = if options.audit {
         "audit keeps rows in a file: it is not for stores on a server"
-    } else if options.durability == Durability::Hit {
+    } else if options.durability == Durability::Hit && !switches::DURABLE_HIT.is_on() {
         "durability \"hit\" is not for stores on a server: its own appendfsync decides what a crash \
          takes"
     } else {
