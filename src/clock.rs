@@ -25,6 +25,12 @@ impl When {
     }
 }
 
+/// The wall clock in milliseconds, for what is due by it; 0 where it cannot be right.
+#[inline]
+pub(crate) fn wall_ms() -> i64 {
+    now().map_or(0, Time::millis)
+}
+
 /// The wall clock, in whole milliseconds.
 #[inline]
 pub(crate) fn now() -> Result<Time> {

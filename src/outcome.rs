@@ -172,23 +172,9 @@ mod tests {
 
     #[test]
     fn a_zeroed_or_foreign_outcome_is_an_argument_error() {
-        let zeroed = Outcome {
-            allowed: false,
-            limit: 0,
-            count: 0,
-            remaining: 0,
-            reset_at: 0,
-            retry_after: 0,
-            window_start_ms: 0,
-            window_ms: 0,
-            now_ms: 0,
-            rule: 0,
-            limit_index: 0,
-            insured: false,
-        };
         let good = outcome(Answer::Wait);
         for foreign in [
-            zeroed,
+            Outcome::NONE,
             Outcome { allowed: true, ..good },
             Outcome { limit: 6, ..good },
             Outcome { count: -1, ..good },

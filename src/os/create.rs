@@ -106,10 +106,7 @@ impl NewFile {
         match &self.temporary {
             Some(temporary) => std::fs::rename(&temporary.0, path),
             None => {
-                match std::fs::remove_file(path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => {}
-                }
+                remove_if_there(path)?;
                 match link_nameless(&self.file, path)? {
                     true => Ok(()),
                     false => Err(io::ErrorKind::AlreadyExists.into()),
@@ -149,6 +146,14 @@ impl NewFile {
         drop(StoreFile::adopt(file.into_raw_fd()));
         File::open(directory_of(path))?.sync_all()?;
         Ok(true)
+    }
+}
+
+/// Removes a file that may have gone already.
+pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 

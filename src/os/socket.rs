@@ -8,6 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use super::stat::{self, FileId};
+
 /// Whether an idle connection is as it should be: open, and nothing to read. Costs one system call and
 /// waits for nothing.
 pub(crate) fn is_quiet(socket: impl AsFd) -> bool {
@@ -20,17 +22,9 @@ pub(crate) fn is_quiet(socket: impl AsFd) -> bool {
     got == -1 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
 }
 
-/// What tells one open socket from all others of the system: device and inode.
-pub(crate) type Identity = (u64, u64);
-
-/// `None` for a descriptor that is closed.
-pub(crate) fn identity(socket: impl AsFd) -> Option<Identity> {
-    let mut facts = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: room for one `stat`, which is read only if the call has filled it.
-    unsafe {
-        let done = libc::fstat(socket.as_fd().as_raw_fd(), facts.as_mut_ptr()) == 0;
-        done.then(|| facts.assume_init()).map(|facts| (facts.st_dev, facts.st_ino))
-    }
+/// What tells one open socket from all others of the system; `None` for a descriptor that is closed.
+pub(crate) fn identity(socket: impl AsFd) -> Option<FileId> {
+    stat::fstat(socket.as_fd().as_raw_fd()).ok().map(|facts| facts.id)
 }
 
 /// Connects to a socket in the file system. The standard library has no timeout for that, and a

@@ -61,7 +61,7 @@ impl<S: Store, L: Store> Insured<S, L> {
             return;
         }
         self.switches.fetch_add(1, Ordering::Relaxed);
-        self.switched_ms.store(clock::now().map_or(0, |now| now.millis()), Ordering::Relaxed);
+        self.switched_ms.store(clock::wall_ms(), Ordering::Relaxed);
     }
 
     /// Runs a call where it can be answered; the failure of both is one of the shared store.

@@ -286,7 +286,7 @@ impl Store for SqliteStore {
 
 fn table_info(table: &InTable) -> TableInfo {
     let lag = table.table.lag();
-    let now_ms = clock::now().map_or(0, |now| now.millis());
+    let now_ms = clock::wall_ms();
     let cause = Code::from_number(lag.failure).map(Code::description);
     let since = |swept_ms: i64| now_ms.saturating_sub(swept_ms).max(0) as u64;
     TableInfo {

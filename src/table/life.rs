@@ -12,7 +12,7 @@ use super::mapping::Mapping;
 use super::process::{self, Process};
 use super::word;
 use crate::clock;
-use crate::os::create::{NewFile, open_to_map};
+use crate::os::create::{NewFile, open_to_map, remove_if_there};
 use crate::os::lock;
 use crate::os::points;
 use crate::os::stat::{self, FileId};
@@ -82,7 +82,7 @@ pub(crate) fn create(database: &Path, terms: &Terms, first_start_ms: i64) -> io:
         word.store(value, Ordering::Relaxed);
     }
     header.first_start_ms.store(first_start_ms, Ordering::Relaxed);
-    header.rounds.swept_ms.store(clock::now().map_or(0, |now| now.millis()), Ordering::Relaxed);
+    header.rounds.swept_ms.store(clock::wall_ms(), Ordering::Relaxed);
     header.rounds.sequence_begun.store(terms.sequence, Ordering::Relaxed);
     header.rounds.sequence_done.store(terms.sequence, Ordering::Relaxed);
     header.magic.store(MAGIC, Ordering::Release);
@@ -91,13 +91,6 @@ pub(crate) fn create(database: &Path, terms: &Terms, first_start_ms: i64) -> io:
     new.give_name_in_place_of(&path)?;
     points::pass("attach-renamed");
     Ok(())
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Maps the table of a database; `None` when there is none, or it is not the one that the database

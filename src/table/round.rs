@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::announce::Taken;
 use super::lock::Held;
 use super::{Rows, Table, Trouble};
-use crate::clock;
+use crate::clock::wall_ms;
 use crate::deadline::Deadline;
 use crate::os::points;
 
@@ -165,8 +165,4 @@ impl Drop for Round<'_> {
         // The bits of what was not written are set again by now.
         self.table.mapping.header().rounds.is_under_way.store(0, Ordering::Release);
     }
-}
-
-fn wall_ms() -> i64 {
-    clock::now().map_or(0, |now| now.millis())
 }

@@ -239,9 +239,7 @@ final class VerbsTest extends TestCase
     public function test_who_creates_the_store_decides_how_large_its_table_is(): void
     {
         $table = (new Limiter($this->store(), 'api: 3/min', new Options(tableSlots: 160)))->info()['table'];
-        if ($table === null) {
-            self::markTestSkipped('the filesystem cannot carry a table');
-        }
+        self::assertNotNull($table, 'the filesystem cannot carry a table');
         self::assertSame(160, $table['slots']);
         $refusal = self::thrown(fn () => new Limiter($this->store(), 'api: 3/min', new Options(tableSlots: 320)));
         self::assertSame(RateLiteException::EINVAL, $refusal->getCode());

@@ -48,7 +48,7 @@ impl InTable {
 
     /// As [`InTable::write_if_due`], for what is no hit.
     pub(in crate::store) fn write_by_the_way(&self, access: &Access, occasion: Occasion) {
-        let wall_ms = clock::now().map_or(0, |now| now.millis());
+        let wall_ms = clock::wall_ms();
         if self.table.round_is_due(wall_ms, self.interval_ms) {
             self.write_some(access, occasion, wall_ms);
         }
@@ -117,7 +117,7 @@ impl InTable {
 fn wall_ms(when: When, now: Time) -> i64 {
     match when {
         When::Now => now.millis(),
-        When::At(_) => clock::now().map_or(0, |now| now.millis()),
+        When::At(_) => clock::wall_ms(),
     }
 }
 

@@ -21,6 +21,7 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use super::address::{Endpoint, Login};
 use super::failure::{Fault, Refusal};
 use crate::os::socket;
+use crate::os::stat::FileId;
 
 /// How far the time that the kernel knows may be off the time that is left, before it is told anew.
 const SLACK: Duration = Duration::from_millis(2);
@@ -28,7 +29,7 @@ const SLACK: Duration = Duration::from_millis(2);
 pub(super) struct Connection {
     stream: Stream,
     parser: Parser,
-    identity: socket::Identity,
+    identity: Option<FileId>,
 }
 
 /// Keeps the error of reading, which the parser's does not give back.
@@ -67,7 +68,7 @@ impl Connection {
         let deadline = Instant::now() + timeout;
         let not_reached = |error: io::Error| Fault::NotReached(error.into());
         let socket = Socket::open(endpoint, deadline).map_err(not_reached)?;
-        let identity = socket::identity(&socket).unwrap_or_default();
+        let identity = socket::identity(&socket);
         let timed = Timed { socket, deadline, told: [Duration::MAX; 2] };
         let stream = Stream::over(timed, endpoint, tls).map_err(not_reached)?;
         let mut connection = Self { stream, parser: Parser::new(), identity };
@@ -105,7 +106,8 @@ impl Connection {
 
     /// Whether its descriptor is still its own: a daemon closes all that it finds.
     pub(super) fn is_intact(&self) -> bool {
-        socket::identity(&self.timed().socket) == Some(self.identity)
+        let own = self.identity;
+        own.is_some() && socket::identity(&self.timed().socket) == own
     }
 
     /// Sends a command and reads its answer. After an error the connection is of no use any more.
