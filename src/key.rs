@@ -20,7 +20,7 @@ const STORED_BYTES: usize = HEAD_BYTES + 1 + HASH_BYTES;
 const BUFFER_BYTES: usize = STORED_BYTES.next_multiple_of(8);
 
 /// A key as it is stored, without allocation. There is no `Debug`: a key belongs in no message.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C, align(16))] // read in words right after it was written
 pub(crate) struct StoredKey {
     /// Zeros follow the key.

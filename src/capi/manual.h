@@ -197,7 +197,7 @@
  * Special characters are written as in %40. No message shows the password or the options.
  *
  * The server's clock decides, unless the caller gives the time. One script a call, on one key, so each call
- * is one atomic step, in a cluster too. A counter goes when the window after it has ended; by given times
+ * is one atomic step, in a cluster too; a rule has 24 limits at most there. A counter goes when the window after it has ended; by given times
  * not before ten minutes and two windows after its last hit.
  *
  * rl_open() does not connect. A call waits connect_timeout_ms for a connection and command_timeout_ms for an

@@ -47,14 +47,30 @@ impl<T> Mutex<T> {
         Guard::of(self)
     }
 
+    /// If it is free.
+    #[cfg(feature = "redis")]
+    pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
+        self.try_acquire().then(|| Guard::of(self))
+    }
+
+    /// As [`Mutex::try_lock`], with a guard that can be kept while a fork is under way.
+    #[cfg(feature = "redis")]
+    pub(crate) fn try_lock_owned(self: &Arc<Self>) -> Option<OwnedGuard<T>> {
+        self.try_acquire().then(|| OwnedGuard { mutex: Arc::clone(self), _value: PhantomData })
+    }
+
     /// As [`Mutex::lock_unbounded`], with a guard that can be kept while a fork is under way.
     pub(crate) fn lock_owned(self: &Arc<Self>) -> OwnedGuard<T> {
         self.acquire(|| None);
         OwnedGuard { mutex: Arc::clone(self), _value: PhantomData }
     }
 
+    fn try_acquire(&self) -> bool {
+        self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
     fn acquire(&self, time_left: impl Fn() -> Option<Duration>) -> bool {
-        if self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+        if self.try_acquire() {
             return true;
         }
         while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {

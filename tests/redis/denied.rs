@@ -61,6 +61,36 @@ fn attempts_are_told_ever_more_seldom() {
     assert!(commands(&server) < 100);
 }
 
+#[test]
+fn one_hit_tells_of_all_whose_turn_is_near() {
+    let server = Server::start();
+    let (limiter, another) = (open(&server, "2/day", 50), open(&server, "2/day, 2/month", 50));
+    let clients: Vec<_> = (0..100).map(|number| format!("client {number}").into_bytes()).collect();
+    let flood = |limiter: &Limiter, clients: &[Vec<u8>]| {
+        for client in clients {
+            (0..5).for_each(|_| {
+                limiter.hit(None, client, 1, None).unwrap();
+            });
+        }
+    };
+    flood(&another, &clients[60..]);
+    flood(&limiter, &clients[..60]);
+    thread::sleep(Duration::from_millis(60));
+    let before = commands(&server);
+    limiter.hit(None, &clients[0], 1, None).unwrap();
+    limiter.hit(None, &clients[0], 1, None).unwrap();
+    // A hit, and 64 of the others; those of another policy know scripts that the server has, too.
+    let told = commands(&server) - before;
+    println!("{told} commands");
+    let other = Limiter::open(&server.url(), "2/day", &Options::default()).unwrap();
+    let is_told = |client: &&Vec<u8>| other.status(None, client, None).unwrap().count == 5;
+    let told = clients[1..].iter().filter(is_told).count();
+    assert_eq!(told, 64);
+    // Nobody is let in by it, nor forgotten.
+    let outcome = limiter.hit(None, &clients[1], 1, None).unwrap();
+    assert!(!outcome.allowed && outcome.count >= 6, "{outcome:?}");
+}
+
 /// To the millisecond, by the server's clock: each window is granted in full.
 #[test]
 fn nobody_is_denied_beyond_the_window() {

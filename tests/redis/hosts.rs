@@ -71,3 +71,12 @@ fn a_stack_of_64_kib_is_enough() {
 fn without_a_descriptor_it_is_told_and_recovers() {
     runs_well("few", &Server::start().url());
 }
+
+#[test]
+fn handlers_that_fork_in_the_midst_of_a_remembered_denial_harm_nobody() {
+    let beside = format!("-I{}", support::root().join("tests/c").display());
+    let program = support::compile("redis/remembered.c", &[beside.as_str()]);
+    let report = support::run(&program, &support::library_dir(), 60, &[&Server::start().url()]);
+    println!("{report}");
+    assert!(report.succeeded, "{report}");
+}

@@ -63,7 +63,11 @@ impl Switch {
     }
 
     fn open(&self) -> Limiter {
-        Limiter::open(&format!("redis://{}", self.address), POLICY, &Options::default()).unwrap()
+        self.open_with(&Options::default())
+    }
+
+    fn open_with(&self, options: &Options) -> Limiter {
+        Limiter::open(&format!("redis://{}", self.address), POLICY, options).unwrap()
     }
 }
 
@@ -75,7 +79,10 @@ fn hit(limiter: &Limiter) -> ratelite::Result<ratelite::Outcome> {
 fn connections_that_nobody_answers_any_more_are_all_left_at_once() {
     let server = Server::start();
     let switch = Switch::to(server.port());
-    let limiter = switch.open();
+    let mut options = Options::default();
+    (options.connect_timeout, options.command_timeout) =
+        (Duration::from_secs(2), Duration::from_secs(2));
+    let limiter = switch.open_with(&options);
     hit(&limiter).unwrap();
     server.ask::<()>(&["CLIENT", "PAUSE", "50", "ALL"]);
     // As many connections as there are calls at once.
@@ -88,7 +95,8 @@ fn connections_that_nobody_answers_any_more_are_all_left_at_once() {
     assert_eq!(hit(&limiter).unwrap_err().code(), Code::Unavailable);
     let begin = Instant::now();
     wait_until("hits are answered", || hit(&limiter).is_ok());
-    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    // One by one it would be 48.
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 
 #[test]
@@ -168,7 +176,7 @@ fn past_windows_never_pile_up_on_a_server() {
 
 #[test]
 fn a_rule_of_more_limits_than_a_script_takes_is_refused_when_it_is_opened() {
-    let limits: Vec<_> = (1..=501).map(|ms| format!("5/{ms}ms")).collect();
+    let limits: Vec<_> = (1..=25).map(|ms| format!("5/{ms}ms")).collect();
     let policy = format!("r: {}", limits.join(", "));
     let error = Limiter::open("redis://127.0.0.1:1", &policy, &Options::default()).err().unwrap();
     assert_eq!(error.code(), Code::Invalid, "{error}");

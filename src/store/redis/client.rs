@@ -10,15 +10,17 @@ use rustls::ClientConfig;
 
 use super::address::{Address, Endpoint, Mode};
 use super::breaker::Breaker;
-use super::denied::Denied;
 use super::failure::{Cause, Fault, Refusal, Word};
+use super::memory::Memory;
 use super::route::{self, Route};
-use super::script::{Script, Scripts};
+use super::scheme::Scheme;
+use super::script::{RuleScripts, Script, Scripts};
 use super::wire::Connection;
 use super::{slot, tls};
 use crate::error::{Error, Result};
 use crate::key::SecretCheck;
 use crate::os::mutex::Mutex;
+use crate::policy::Rule;
 
 /// How many idle connections to a server are kept. As many as there are calls at once are made.
 const MOST_IDLE: usize = 64;
@@ -33,7 +35,9 @@ pub(super) struct Client {
     tls: Option<Arc<ClientConfig>>,
     /// Nobody waits for a server while holding it, so it is soon free, at a fork too.
     pub(super) state: Arc<Mutex<State>>,
-    pub(super) denied: Arc<Mutex<Denied>>,
+    pub(super) memory: Memory,
+    /// How many servers calls are kept away from.
+    tripped: Arc<AtomicUsize>,
     /// How many limiters use it; changed under the registry's lock.
     handles: AtomicUsize,
 }
@@ -47,8 +51,10 @@ pub(super) struct Timeouts {
 pub(super) struct State {
     lanes: Vec<Lane>,
     route: Route,
+    schemes: Vec<Arc<Scheme>>,
     /// By prefix, the secret under which the server's keys are known to be hashed.
     pub(super) agreed: Vec<(String, SecretCheck)>,
+    tripped: Arc<AtomicUsize>,
 }
 
 /// The way to one server.
@@ -70,14 +76,22 @@ enum Purpose {
 impl Client {
     pub(super) fn new(address: Address, timeouts: Timeouts) -> Result<Self> {
         let tls = address.tls.as_ref().map(tls::config).transpose()?;
-        let state = State { lanes: Vec::new(), route: Route::new(&address), agreed: Vec::new() };
+        let tripped = Arc::default();
+        let state = State {
+            lanes: Vec::new(),
+            route: Route::new(&address, Breaker::among(&tripped)),
+            schemes: Vec::new(),
+            agreed: Vec::new(),
+            tripped: Arc::clone(&tripped),
+        };
         Ok(Self {
             address,
             timeouts,
             scripts: Scripts::new(),
             tls,
             state: Arc::new(Mutex::new(state)),
-            denied: Arc::default(),
+            memory: Memory::default(),
+            tripped,
             handles: AtomicUsize::new(0),
         })
     }
@@ -86,6 +100,25 @@ impl Client {
     pub(super) fn run(&self, script: &Script, key: &[u8], arguments: &[i64]) -> Result<Vec<i64>> {
         let answer = self.try_run(script, key, arguments).and_then(integers);
         answer.map_err(|fault| self.described(&fault))
+    }
+
+    /// Made when a store is opened: whatever begins lazily can be caught half-begun by a fork.
+    pub(super) fn scheme_of(&self, prefix: &str, rule: &Rule) -> Arc<Scheme> {
+        let schemes = &mut self.state.lock_unbounded().schemes;
+        if let Some(known) = schemes.iter().find(|it| it.is_of(prefix, rule)) {
+            return Arc::clone(known);
+        }
+        let limits = rule.limits().len();
+        let scripts = schemes.iter().find(|it| it.has_limits(limits));
+        let scripts = scripts
+            .map_or_else(|| Arc::new(RuleScripts::new(limits)), |it| Arc::clone(&it.scripts));
+        let scheme = Arc::new(Scheme::new(schemes.len(), prefix, rule, scripts));
+        schemes.push(Arc::clone(&scheme));
+        scheme
+    }
+
+    pub(super) fn scheme(&self, number: usize) -> Option<Arc<Scheme>> {
+        self.state.lock_unbounded().schemes.get(number).cloned()
     }
 
     pub(super) fn described(&self, fault: &Fault) -> Error {
@@ -157,6 +190,31 @@ impl Client {
         })
     }
 
+    /// Sends calls to a server in one go; the answer to each.
+    pub(super) fn run_all(
+        &self,
+        server: &Endpoint,
+        calls: &[Vec<u8>],
+    ) -> std::result::Result<Vec<Value>, Fault> {
+        let answers = self.with(server, Purpose::Counters, |connection| {
+            let first = connection.ask(&calls.concat(), self.timeouts.command)?;
+            let others = calls.iter().skip(1).map(|_| connection.read());
+            std::iter::once(Ok(first))
+                .chain(others)
+                .collect::<std::io::Result<_>>()
+                .map(Value::Array)
+        })?;
+        match answers {
+            Value::Array(answers) => Ok(answers),
+            _ => Err(Fault::Senseless),
+        }
+    }
+
+    /// The server that has a slot, as far as that is known.
+    pub(super) fn known_server(&self, slot: u16) -> Option<Endpoint> {
+        self.state.lock_unbounded().route.known_server(slot)
+    }
+
     /// How many connections stand idle.
     pub(super) fn idle(&self) -> usize {
         let state = self.state.lock_unbounded();
@@ -166,12 +224,7 @@ impl Client {
 
     /// Whether calls are kept away from some server.
     pub(super) fn is_resting(&self) -> bool {
-        let state = self.state.lock_unbounded();
-        state.route.breaker.is_tripped()
-            || state
-                .lanes
-                .iter()
-                .any(|lane| lane.purpose == Purpose::Counters && lane.breaker.is_tripped())
+        self.tripped.load(Ordering::Relaxed) > 0
     }
 
     /// The servers that are known to have counters.
@@ -416,7 +469,11 @@ impl State {
     fn lane(&mut self, endpoint: &Endpoint, purpose: Purpose) -> &mut Lane {
         let is_it = |lane: &Lane| lane.purpose == purpose && lane.endpoint == *endpoint;
         let at = self.lanes.iter().position(is_it).unwrap_or_else(|| {
-            let (endpoint, breaker) = (endpoint.clone(), Breaker::default());
+            let breaker = match purpose {
+                Purpose::Counters => Breaker::among(&self.tripped),
+                Purpose::Masters => Breaker::default(),
+            };
+            let endpoint = endpoint.clone();
             self.lanes.push(Lane { endpoint, purpose, idle: Vec::new(), breaker });
             self.lanes.len() - 1
         });
@@ -440,7 +497,7 @@ impl State {
     }
 }
 
-fn integers(answer: Value) -> std::result::Result<Vec<i64>, Fault> {
+pub(super) fn integers(answer: Value) -> std::result::Result<Vec<i64>, Fault> {
     let of = |value| match value {
         Value::Int(number) => Some(number),
         _ => None,

@@ -1,15 +1,19 @@
 //! Denials that this process remembers, if it is told to: a client that floods is refused here, without
-//! asking the server, until one of its windows ends. What it attempted is told in batches, by the first
-//! hit after an interval, which also learns whether somebody has given units back. The interval doubles
-//! while the denial stands: thousands of clients that flood would else be asked for without end.
+//! asking the server, until one of its windows ends. What it attempted is told in batches: by the first
+//! hit after an interval, which also learns whether somebody has given units back, and then by the same
+//! process for others whose interval is nearly over. It doubles while the denial stands: thousands of
+//! clients that flood would else be told of without end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use super::MOST_LIMITS;
 use crate::clock::When;
-use crate::judge::{Answer, Counter, Question, Verdict, judge};
+use crate::judge::{Answer, Counter, Question, judge};
+use crate::key::StoredKey;
+use crate::outcome::Outcome;
 use crate::policy::Limit;
-use crate::units::MAX_UNITS;
+use crate::units::{Cost, MAX_UNITS};
 use crate::window::{Span, Time};
 
 /// How many clients are remembered at most: some megabytes.
@@ -18,14 +22,23 @@ const MOST_ENTRIES: usize = 16_384;
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
 /// How often the interval doubles.
-const MOST_DOUBLINGS: u32 = 3;
+const MOST_DOUBLINGS: usize = 3;
 
-/// By the key of the client's counters and the windows that were judged.
 #[derive(Default)]
 pub(super) struct Denied {
-    entries: HashMap<Vec<u8>, Entry>,
+    entries: HashMap<Id, Entry>,
+    /// Who was told of, and when, first things first; by how often their interval has doubled. Those of
+    /// which this is no longer true are still in here.
+    told: [VecDeque<(Id, Instant)>; MOST_DOUBLINGS + 1],
     /// When those were last looked for whose window has ended.
     swept: Option<Instant>,
+}
+
+/// A client, and the number of the scheme that it is counted by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Id {
+    pub(super) scheme: usize,
+    pub(super) client: StoredKey,
 }
 
 /// What the server said, and what has been attempted since.
@@ -34,7 +47,7 @@ struct Entry {
     untold: Untold,
     /// When the server was last asked for this client, and how often it has denied in a row.
     asked: Instant,
-    denials: u32,
+    denials: usize,
 }
 
 /// What the server said when it denied a hit.
@@ -62,47 +75,51 @@ impl Untold {
     pub(super) const NONE: Self = Self { attempts: 0, at_ms: -1 };
 }
 
-pub(super) enum Recalled {
-    /// Denied, as far as the server would; nobody need ask it.
-    Denied { verdict: Verdict, spans: Vec<Span>, counters: Vec<Counter>, now: Time },
-    /// The server is to be asked, and told this.
-    Ask(Untold),
-}
-
 impl Denied {
-    /// What is known of a hit. `instant` is now by the monotonic clock, whatever `when` says.
-    pub(super) fn hit(
+    /// A denial of a hit that costs something, under the `rule`-th rule, as far as the server would deny it,
+    /// so that nobody need ask it. `instant` is now by the monotonic clock, whatever `when` says. Neither
+    /// allocates nor frees.
+    pub(super) fn recall(
         &mut self,
-        id: &[u8],
-        limits: &[Limit],
-        question: Question,
+        id: &Id,
+        (rule, limits): (usize, &[Limit]),
+        cost: Cost,
         when: When,
         instant: Instant,
         interval: Duration,
-    ) -> Recalled {
-        let Some(entry) = self.entries.get_mut(id) else { return Recalled::Ask(Untold::NONE) };
-        let Some(now) = entry.seen.time(when, instant) else {
-            let untold = entry.untold;
-            self.entries.remove(id);
-            return Recalled::Ask(untold);
-        };
-        let mut counters = entry.seen.counters.clone();
-        let verdict = judge(limits, &entry.seen.spans, &mut counters, question);
-        let pause = interval * (1 << entry.denials.min(MOST_DOUBLINGS));
-        let is_due = instant.saturating_duration_since(entry.asked) >= pause;
-        if verdict.answer == Answer::Allowed || is_due {
-            entry.asked = instant;
-            return Recalled::Ask(std::mem::replace(&mut entry.untold, Untold::NONE));
+    ) -> Option<Outcome> {
+        let entry = self.entries.get_mut(id)?;
+        let now = entry.seen.time(when, instant)?;
+        if instant.saturating_duration_since(entry.asked) >= pause(interval, entry.denials) {
+            return None;
         }
-        let Question::Hit(cost) = question else { return Recalled::Ask(Untold::NONE) };
+        let Seen { spans, counters, .. } = &mut entry.seen;
+        let mut after = [Counter::default(); MOST_LIMITS];
+        let after = &mut after[..counters.len()];
+        after.copy_from_slice(counters);
+        let verdict = judge(limits, spans, after, Question::Hit(cost));
+        if verdict.answer == Answer::Allowed {
+            return None;
+        }
+        counters.copy_from_slice(after);
         let attempts = entry.untold.attempts.saturating_add(cost.get()).min(MAX_UNITS);
         entry.untold = Untold { attempts, at_ms: now.millis() };
-        entry.seen.counters.clone_from(&counters);
-        Recalled::Denied { verdict, spans: entry.seen.spans.clone(), counters, now }
+        Some(Outcome::new(verdict, rule, limits, spans, counters, now))
+    }
+
+    /// The server is going to be asked of a client, by one for all; what it is to be told.
+    pub(super) fn ask(&mut self, id: &Id, when: When, instant: Instant) -> Untold {
+        let Some(entry) = self.entries.get_mut(id) else { return Untold::NONE };
+        entry.asked = instant;
+        let untold = std::mem::replace(&mut entry.untold, Untold::NONE);
+        if entry.seen.time(when, instant).is_none() {
+            self.entries.remove(id);
+        }
+        untold
     }
 
     /// The server has denied a hit.
-    pub(super) fn remember(&mut self, id: Vec<u8>, mut seen: Seen) {
+    pub(super) fn remember(&mut self, id: Id, mut seen: Seen) {
         let asked = seen.received;
         let (mut untold, mut denials) = (Untold::NONE, 0);
         if let Some(known) = self.entries.get(&id)
@@ -125,21 +142,69 @@ impl Denied {
                 return;
             }
         }
+        let told = &mut self.told[denials.min(MOST_DOUBLINGS)];
+        if !seen.is_given && told.len() < 2 * MOST_ENTRIES {
+            told.push_back((id, asked));
+        }
         self.entries.insert(id, Entry { seen, untold, asked, denials });
     }
 
+    /// Takes up to `most` clients off who still flood and whose interval is nearly over, with what the
+    /// server is to be told of them.
+    pub(super) fn nearly_due(
+        &mut self,
+        most: usize,
+        instant: Instant,
+        interval: Duration,
+    ) -> Vec<(Id, Untold)> {
+        let mut due = Vec::new();
+        for (denials, told) in self.told.iter_mut().enumerate() {
+            let nearly = pause(interval, denials) * 3 / 4;
+            while due.len() < most
+                && let Some((_, at)) = told.front()
+                && instant.saturating_duration_since(*at) >= nearly
+                && let Some((id, at)) = told.pop_front()
+            {
+                if let Some(entry) = self.entries.get_mut(&id)
+                    && entry.asked == at
+                    && entry.untold != Untold::NONE
+                {
+                    entry.asked = instant;
+                    due.push((id, std::mem::replace(&mut entry.untold, Untold::NONE)));
+                }
+            }
+        }
+        due
+    }
+
+    /// What was to be told was not, and cannot have been counted.
+    pub(super) fn not_told(&mut self, id: &Id, untold: Untold) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            let attempts = entry.untold.attempts.saturating_add(untold.attempts).min(MAX_UNITS);
+            entry.untold = Untold { attempts, at_ms: entry.untold.at_ms.max(untold.at_ms) };
+        }
+    }
+
     /// What the server is still to be told of a client.
-    pub(super) fn untold(&self, id: &[u8]) -> Untold {
+    pub(super) fn untold(&self, id: &Id) -> Untold {
         self.entries.get(id).map_or(Untold::NONE, |entry| entry.untold)
     }
 
-    /// The server has allowed a hit, or the client is to be forgotten.
-    pub(super) fn forget(&mut self, id: &[u8]) {
+    /// The server has allowed a hit. What was attempted while it was asked is told by the next.
+    pub(super) fn allowed(&mut self, id: &Id, long_ago: Option<Instant>) {
+        if self.untold(id) == Untold::NONE {
+            self.forget(id);
+        } else {
+            self.ask_again(id, long_ago);
+        }
+    }
+
+    pub(super) fn forget(&mut self, id: &Id) {
         self.entries.remove(id);
     }
 
     /// Units may have been given back: the next hit asks.
-    pub(super) fn ask_again(&mut self, id: &[u8], long_ago: Option<Instant>) {
+    pub(super) fn ask_again(&mut self, id: &Id, long_ago: Option<Instant>) {
         match (self.entries.get_mut(id), long_ago) {
             (Some(entry), Some(long_ago)) => (entry.asked, entry.denials) = (long_ago, 0),
             _ => self.forget(id),
@@ -156,6 +221,10 @@ impl Denied {
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
+}
+
+fn pause(interval: Duration, denials: usize) -> Duration {
+    interval * (1 << denials.min(MOST_DOUBLINGS))
 }
 
 impl Seen {
@@ -187,7 +256,6 @@ impl Seen {
 mod tests {
     use super::*;
     use crate::policy::Policy;
-    use crate::units::Cost;
 
     const INTERVAL: Duration = Duration::from_millis(100);
     const START_MS: i64 = 1_767_225_600_000;
@@ -203,7 +271,7 @@ mod tests {
         fn new(is_given: bool) -> Self {
             let policy = Policy::parse(b"3/10s").unwrap();
             let mut scene = Self { denied: Denied::default(), policy, instant: Instant::now() };
-            scene.denied.remember(b"id".into(), scene.seen(4, is_given));
+            scene.denied.remember(id(0), scene.seen(4, is_given));
             scene
         }
 
@@ -221,14 +289,21 @@ mod tests {
 
         /// The count of a denial; what is to be told of a hit that must ask.
         fn hit(&mut self, after_ms: u64, when: When) -> Result<i64, Untold> {
-            let question = Question::Hit(Cost::new(1).unwrap());
+            let cost = Cost::new(1).unwrap();
             let instant = self.instant + Duration::from_millis(after_ms);
             let limits = self.policy.rules()[0].limits();
-            match self.denied.hit(b"id", limits, question, when, instant, INTERVAL) {
-                Recalled::Denied { counters, .. } => Ok(counters[0].attempts),
-                Recalled::Ask(untold) => Err(untold),
+            let known = self.denied.recall(&id(0), (0, limits), cost, when, instant, INTERVAL);
+            match known {
+                Some(outcome) => Ok(outcome.count),
+                None => Err(self.denied.ask(&id(0), when, instant)),
             }
         }
+    }
+
+    fn id(scheme: usize) -> Id {
+        let mut client = StoredKey::EMPTY;
+        client.set(b"client", None).unwrap();
+        Id { scheme, client }
     }
 
     fn untold(attempts: i64, after_ms: i64) -> Untold {
@@ -245,7 +320,7 @@ mod tests {
         assert_eq!(scene.hit(101, When::Now), Ok(7));
         let mut seen = scene.seen(7, false);
         seen.received += Duration::from_millis(102);
-        scene.denied.remember(b"id".into(), seen);
+        scene.denied.remember(id(0), seen);
         assert_eq!(scene.hit(103, When::Now), Ok(9));
         assert_eq!(scene.hit(301, When::Now), Ok(10));
         assert_eq!(scene.hit(302, When::Now), Err(untold(3, 199)));
@@ -255,7 +330,7 @@ mod tests {
     fn a_window_is_left_before_it_can_have_ended() {
         let mut scene = Scene::new(false);
         assert_eq!(scene.hit(9_998, When::Now), Err(Untold::NONE));
-        scene.denied.remember(b"id".into(), scene.seen(4, false));
+        scene.denied.remember(id(0), scene.seen(4, false));
         assert_eq!(scene.hit(1, When::Now), Ok(5));
         let at = |ms| When::At(Time::from_millis(START_MS + ms).unwrap());
         assert_eq!(scene.hit(2, at(9_999)), Ok(6));
@@ -274,7 +349,7 @@ mod tests {
         let mut scene = Scene::new(false);
         assert_eq!(scene.hit(1, When::Now), Ok(5));
         let long_ago = scene.instant.checked_sub(INTERVAL);
-        scene.denied.ask_again(b"id", long_ago);
+        scene.denied.ask_again(&id(0), long_ago);
         assert_eq!(scene.hit(2, When::Now), Err(untold(1, 1)));
     }
 
@@ -282,8 +357,37 @@ mod tests {
     fn no_more_than_so_many_are_remembered() {
         let mut scene = Scene::new(false);
         for number in 0..MOST_ENTRIES + 10 {
-            scene.denied.remember(number.to_le_bytes().to_vec(), scene.seen(4, false));
+            scene.denied.remember(id(number), scene.seen(4, false));
         }
         assert_eq!(scene.denied.len(), MOST_ENTRIES);
+    }
+
+    #[test]
+    fn who_floods_is_told_of_before_the_interval_ends() {
+        let mut scene = Scene::new(false);
+        scene.denied.remember(id(1), scene.seen(4, false));
+        assert_eq!(scene.hit(1, When::Now), Ok(5));
+        let nearly_due = |scene: &mut Scene, after_ms| {
+            let instant = scene.instant + Duration::from_millis(after_ms);
+            scene.denied.nearly_due(9, instant, INTERVAL)
+        };
+        assert_eq!(nearly_due(&mut scene, 74).len(), 0);
+        // Not the one that is quiet.
+        let due = nearly_due(&mut scene, 75);
+        assert!(due.len() == 1 && due[0].0 == id(0) && due[0].1 == untold(1, 1));
+        assert_eq!(nearly_due(&mut scene, 76).len(), 0);
+        // As if it had asked.
+        assert_eq!(scene.hit(174, When::Now), Ok(6));
+        scene.denied.not_told(&id(0), untold(1, 1));
+        assert_eq!(scene.hit(175, When::Now), Err(untold(2, 174)));
+    }
+
+    #[test]
+    fn nobody_is_told_of_whom_the_caller_gave_a_time_for() {
+        let mut scene = Scene::new(true);
+        let when = When::At(Time::from_millis(START_MS).unwrap());
+        assert_eq!(scene.hit(1, when), Ok(5));
+        let instant = scene.instant + INTERVAL;
+        assert_eq!(scene.denied.nearly_due(9, instant, INTERVAL).len(), 0);
     }
 }

@@ -249,7 +249,7 @@ impl Refusal {
                 (Code::Permission, text, cure)
             }
             Word::NoPermission => {
-                let cure = "its user needs +eval +evalsha +time +hmget +hset +hlen +hkeys +hdel \
+                let cure = "its user needs +eval +evalsha +time +hget +hset +hlen +hkeys +hdel \
                             +del +pttl +pexpireat (under key_secret +get +set), and the keys of the prefix";
                 (Code::Permission, text, cure)
             }

@@ -64,7 +64,7 @@ pub(super) fn of(store: &RedisStore) -> RedisInfo {
         connect_timeout_ms: timeouts.connect.as_millis() as u64,
         command_timeout_ms: timeouts.command.as_millis() as u64,
         remember_denied: store.options.remember_denied,
-        denied_remembered: client.denied.lock_unbounded().len(),
+        denied_remembered: client.memory.lock().len(),
     }
 }
 

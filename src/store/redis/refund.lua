@@ -1,12 +1,9 @@
 
 -- A refund: counters that are there give back, down to nothing spent; none is made.
-local changes = {}
-for i, field in ipairs(fields) do
-  if is_there[i] then
-    admitted[i] = math.max(admitted[i] - units, 0)
-    changes[#changes + 1] = field
-    changes[#changes + 1] = written(i)
-  end
+-- for each limit
+if is_there@ then
+  admitted@ = math.max(admitted@ - units, 0)
+  call('HSET', key, field@, format(attempts@ < NARROW and '%d %d' or '%.0f %.0f', attempts@, admitted@))
 end
-if #changes > 0 then redis.call('HSET', KEYS[1], unpack(changes)) end
+-- end
 return answer

@@ -63,15 +63,16 @@ impl AcrossFork for Owner {
     fn close_and_hold(&self) -> Box<dyn Held> {
         let clients = REGISTRY.lock_unbounded();
         let states = clients.iter().map(|client| client.state.lock_owned()).collect();
-        let denied = clients.iter().map(|client| client.denied.lock_owned()).collect();
-        Box::new(HeldClients { states, denied, _clients: clients })
+        let denied = clients.iter().map(|client| client.memory.hold()).collect();
+        Box::new(HeldClients { states, denied, clients })
     }
 }
 
 struct HeldClients {
     states: Vec<OwnedGuard<State>>,
-    denied: Vec<OwnedGuard<Denied>>,
-    _clients: Guard<'static, Vec<Arc<Client>>>,
+    /// In the order of the clients; nothing where somebody was in there.
+    denied: Vec<Option<OwnedGuard<Denied>>>,
+    clients: Guard<'static, Vec<Arc<Client>>>,
 }
 
 impl Held for HeldClients {
@@ -80,8 +81,11 @@ impl Held for HeldClients {
             state.forget_connections();
         }
         // The parent tells them.
-        for denied in &mut self.denied {
-            denied.forget_untold();
+        for (client, denied) in self.clients.iter().zip(&mut self.denied) {
+            match denied {
+                Some(denied) => denied.forget_untold(),
+                None => client.memory.begin_anew(),
+            }
         }
     }
 }

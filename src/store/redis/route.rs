@@ -35,12 +35,12 @@ pub(super) struct Slots {
 }
 
 impl Route {
-    pub(super) fn new(address: &Address) -> Self {
+    pub(super) fn new(address: &Address, breaker: Breaker) -> Self {
         let known = match (&address.mode, address.endpoints.first()) {
             (Mode::Single, Some(endpoint)) => Known::One(endpoint.clone()),
             _ => Known::Nothing,
         };
-        Self { known, is_stale: false, looked_at: None, breaker: Breaker::default() }
+        Self { known, is_stale: false, looked_at: None, breaker }
     }
 
     /// The server of a slot, if it is known and need not be looked for now.
@@ -166,6 +166,10 @@ mod tests {
         Endpoint::Tcp(host.into(), port)
     }
 
+    fn of(address: &[u8]) -> Route {
+        Route::new(&Address::parse(address).unwrap().0, Breaker::default())
+    }
+
     fn text(text: &str) -> Value {
         Value::BulkString(text.as_bytes().to_vec())
     }
@@ -180,7 +184,7 @@ mod tests {
         let asked = tcp("seed", 1);
         let answer =
             Value::Array(vec![part(0, 99, text("a"), 7), part(100, 16_383, Value::Nil, 8)]);
-        let mut route = Route::new(&Address::parse(b"redis-cluster://seed:1").unwrap().0);
+        let mut route = of(b"redis-cluster://seed:1");
         let now = Instant::now();
         assert_eq!(route.server(5, now), None);
         route.found_slots(slots_of(&answer, &asked).unwrap());
@@ -191,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_is_old_is_looked_for_by_one_at_a_time() {
-        let mut route = Route::new(&Address::parse(b"redis-sentinel://s/m").unwrap().0);
+        let mut route = of(b"redis-sentinel://s/m");
         route.found_master(tcp("a", 1));
         let now = Instant::now();
         route.is_old();
