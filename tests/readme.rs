@@ -4,7 +4,6 @@
 mod support;
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 /// The blocks of one language that are whole programs, at least one.
@@ -43,7 +42,7 @@ fn the_c_programs_of_the_readme_run() {
 #[test]
 fn the_rust_programs_of_the_readme_run() {
     for (number, program) in programs("rust").into_iter().enumerate() {
-        let (directory, built) = (support::fresh_directory(), built_crate());
+        let (directory, built) = (support::fresh_directory(), support::release_dir());
         let source = directory.path().join(format!("readme{number}.rs"));
         fs::write(&source, program).unwrap();
         let executable = directory.path().join("readme");
@@ -56,12 +55,4 @@ fn the_rust_programs_of_the_readme_run() {
         assert!(report.succeeded, "{report}");
         runs(support::command(executable, &support::library_dir(), 10));
     }
-}
-
-fn built_crate() -> PathBuf {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--lib", "--quiet"]).current_dir(support::root());
-    let report = support::Report::of(&cargo.output().unwrap());
-    assert!(report.succeeded, "{report}");
-    support::target().join("release")
 }

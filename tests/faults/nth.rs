@@ -4,6 +4,7 @@
 //! file is looked at before that, or, where hits are written at an interval, after it.
 
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::support::{self, Mode, Report};
 
@@ -245,7 +246,8 @@ fn try_to_meet(
     let directory = support::fresh_directory();
     // SQLite asks for memory thousands of times in one opening.
     let stride = if kind == "memory" && support::scale() == 1 { "12" } else { "0" };
-    let (malloc, realloc) = allocators();
+    static ALLOCATORS: OnceLock<(String, String)> = OnceLock::new();
+    let (malloc, realloc) = ALLOCATORS.get_or_init(allocators);
     let words = [
         directory.path().to_str().unwrap(),
         action,
@@ -255,8 +257,8 @@ fn try_to_meet(
         manner,
         codes,
         stride,
-        &malloc,
-        &realloc,
+        malloc,
+        realloc,
     ];
     support::run(&program, &support::library_dir(), 120 * support::scale(), &words)
 }

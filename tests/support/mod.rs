@@ -12,7 +12,7 @@ use std::hash::{Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ratelite::{Durability, Limiter, Options};
 
@@ -86,13 +86,14 @@ pub fn write_out(store: &Path) {
 /// Where the release build of the shared library is, in the mode of the tests.
 pub fn library_dir() -> PathBuf {
     match mode() {
-        Mode::Interval => default_library_dir(),
+        Mode::Interval => release_dir(),
         Mode::Hit => library_without("durable-hit"),
         Mode::Rows => library_without("no-table"),
     }
 }
 
-fn default_library_dir() -> PathBuf {
+/// The crate and the library as they are, whatever the mode.
+pub fn release_dir() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let build = || {
         let _lock = lock("release.lock");
@@ -111,9 +112,14 @@ pub fn library_without(switches: &str) -> PathBuf {
         (Mode::Hit, _) => format!("durable-hit,{switches}"),
         (Mode::Rows, _) => format!("no-table,{switches}"),
     };
+    static BUILT: Once<String> = Once::new();
+    BUILT.get_or_make(switches.clone(), || build_without(&switches))
+}
+
+fn build_without(switches: &str) -> PathBuf {
     let attack = target().join("attack");
     let _lock = lock("attack.lock");
-    let own = attack.join(&switches);
+    let own = attack.join(switches);
     let (stamp, sources) = (own.join("sources"), hash_of_sources());
     if fs::read_to_string(&stamp).is_ok_and(|built| built == sources) {
         return own;
@@ -151,10 +157,16 @@ fn turn_on(library: &mut [u8], switch: &str) {
 /// Compiles a C program (a path below `tests/`) against the header and the library. The result is
 /// kept until the program, a header, or the flags change. Libraries go into the flags (`-lm`).
 pub fn compile(source: impl AsRef<Path>, extra_flags: &[&str]) -> PathBuf {
+    static COMPILED: Once<(PathBuf, String)> = Once::new();
     let source = root().join("tests").join(source);
+    let key = (source.clone(), extra_flags.join(" "));
+    COMPILED.get_or_make(key, || compile_now(&source, extra_flags))
+}
+
+fn compile_now(source: &Path, extra_flags: &[&str]) -> PathBuf {
     let folder = target().join("ctests");
     let stem = source.file_stem().expect("a file name").to_string_lossy().into_owned();
-    let program = folder.join(format!("{stem}-{}", hash_of_program(&source, extra_flags)));
+    let program = folder.join(format!("{stem}-{}", hash_of_program(source, extra_flags)));
     let _lock = lock(&format!("compile-{stem}.lock"));
     if program.exists() {
         return program;
@@ -167,7 +179,7 @@ pub fn compile(source: impl AsRef<Path>, extra_flags: &[&str]) -> PathBuf {
         .arg(root().join("include"))
         .arg("-I")
         .arg(root().join("tests/support"))
-        .arg(&source)
+        .arg(source)
         .arg("-o")
         .arg(&unfinished)
         .arg("-L")
@@ -266,9 +278,38 @@ pub fn run_well<S: AsRef<OsStr>>(
     report
 }
 
+/// What this process has made, so that it looks once whether that is up to date.
+struct Once<K>(Mutex<Vec<(K, PathBuf)>>);
+
+impl<K: PartialEq> Once<K> {
+    const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    fn get_or_make(&self, key: K, make: impl FnOnce() -> PathBuf) -> PathBuf {
+        let made = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, path)) = made().iter().find(|(known, _)| *known == key) {
+            return path.clone();
+        }
+        // Others may make other things meanwhile; the same thing is found made by a lock of files.
+        let path = make();
+        made().push((key, path.clone()));
+        path
+    }
+}
+
+const OF_PACKAGE: [&str; 3] = ["CARGO_MANIFEST_", "CARGO_PKG_", "OUT_DIR"];
+
 fn cargo_build(extra: &[&OsStr]) -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.args(["build", "--release", "--lib", "--quiet"]).args(extra).current_dir(root());
+    // What cargo tells a test of its own package would have `ring` compiled anew here, and once more
+    // by the next `cargo build` from a shell.
+    for (name, _) in
+        std::env::vars().filter(|(name, _)| OF_PACKAGE.iter().any(|it| name.starts_with(it)))
+    {
+        command.env_remove(name);
+    }
     command
 }
 
