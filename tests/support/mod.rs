@@ -124,6 +124,9 @@ fn build_without(switches: &str) -> PathBuf {
     if fs::read_to_string(&stamp).is_ok_and(|built| built == sources) {
         return own;
     }
+    if !attack.join("release").exists() {
+        take_dependencies(&release_dir(), &attack.join("release"));
+    }
     let to = [OsStr::new("--target-dir"), attack.as_os_str()];
     succeed(cargo_build(&[&to[..], &["--features".as_ref(), "test-switches".as_ref()]].concat()));
     let mut library = fs::read(attack.join("release/libratelite.so")).unwrap();
@@ -139,6 +142,24 @@ fn build_without(switches: &str) -> PathBuf {
     }
     fs::write(stamp, sources).unwrap();
     own
+}
+
+/// Of the library: cargo finds them made, so that SQLite and all the rest is not compiled again.
+fn take_dependencies(from: &Path, to: &Path) {
+    let is_dependency = |path: &PathBuf| {
+        let ending = path.extension().unwrap_or_default();
+        ["rlib", "rmeta", "d", "so"].iter().any(|it| ending == *it)
+    };
+    let entries = fs::read_dir(from.join("deps")).unwrap().map(|entry| entry.unwrap().path());
+    let copy = |paths: Vec<PathBuf>, to: &Path| {
+        fs::create_dir_all(to).unwrap();
+        let mut command = Command::new("cp");
+        command.arg("-a").args(paths).arg(to);
+        succeed(command);
+    };
+    copy(entries.filter(is_dependency).collect(), &to.join("deps"));
+    // Last, since without these the copies above mean nothing to cargo.
+    copy(vec![from.join("build"), from.join(".fingerprint")], to);
 }
 
 fn turn_on(library: &mut [u8], switch: &str) {
