@@ -216,6 +216,10 @@
  * its own; its parent's are closed in it without a word, but for one that another thread was using at the
  * fork, which stays open there, unused. SIGPIPE is never raised.
  *
+ * The server's user needs the rights for eval, evalsha, time, hget, hset, hlen, hkeys, hdel, del, pttl and
+ * pexpireat (under key_secret also get and set) on the keys of the prefix. A hit of one that lacks some may be
+ * RL_EPERM and spent all the same.
+ *
  * options.audit, and RL_DURABLE_HIT, are RL_EINVAL; flush_interval_ms is for remember_denied; busy_timeout_ms,
  * recover_corrupt, file_mode and table_slots are for the insurance's file; and auto_prune, without which a
  * server keeps up to a thousand past windows of a client.
@@ -482,9 +486,10 @@ typedef struct rl_options {
   int64_t command_timeout_ms;
   /**
    * Of a store on a server: RL_ON: a client that it has denied is refused by this process, without
-   * asking again, until one of the rule's windows ends. The server is told of those attempts each
-   * flush_interval_ms, by a hit that asks, so `count` lags for others, and so does what a refund or a
-   * reset elsewhere gives back. Default RL_OFF. Files take no notice.
+   * asking again, until one of the rule's windows ends; up to 16,384 clients. The server is told of
+   * those attempts by hits that ask, a client's after flush_interval_ms, then ever more seldom, up to
+   * eight times that. So `count` lags for others, and so does what a refund or a reset in another
+   * process gives back. Default RL_OFF. Files take no notice.
    */
   int64_t remember_denied;
   /**

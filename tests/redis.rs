@@ -28,5 +28,7 @@ mod sentinel;
 mod server;
 #[path = "redis/strange.rs"]
 mod strange;
+#[path = "redis/switch.rs"]
+mod switch;
 #[path = "redis/tls.rs"]
 mod tls;

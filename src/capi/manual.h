@@ -216,6 +216,10 @@
  * its own; its parent's are closed in it without a word, but for one that another thread was using at the
  * fork, which stays open there, unused. SIGPIPE is never raised.
  *
+ * The server's user needs the rights for eval, evalsha, time, hget, hset, hlen, hkeys, hdel, del, pttl and
+ * pexpireat (under key_secret also get and set) on the keys of the prefix. A hit of one that lacks some may be
+ * RL_EPERM and spent all the same.
+ *
  * options.audit, and RL_DURABLE_HIT, are RL_EINVAL; flush_interval_ms is for remember_denied; busy_timeout_ms,
  * recover_corrupt, file_mode and table_slots are for the insurance's file; and auto_prune, without which a
  * server keeps up to a thousand past windows of a client.

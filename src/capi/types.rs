@@ -175,9 +175,10 @@ pub struct rl_options {
     /// Default 100. Files take no notice.
     pub command_timeout_ms: i64,
     /// Of a store on a server: RL_ON: a client that it has denied is refused by this process, without
-    /// asking again, until one of the rule's windows ends. The server is told of those attempts each
-    /// flush_interval_ms, by a hit that asks, so `count` lags for others, and so does what a refund or a
-    /// reset elsewhere gives back. Default RL_OFF. Files take no notice.
+    /// asking again, until one of the rule's windows ends; up to 16,384 clients. The server is told of
+    /// those attempts by hits that ask, a client's after flush_interval_ms, then ever more seldom, up to
+    /// eight times that. So `count` lags for others, and so does what a refund or a reset in another
+    /// process gives back. Default RL_OFF. Files take no notice.
     pub remember_denied: i64,
     /// Of a store on a server, if not NULL: path of a store file, NUL-terminated, that takes over while
     /// the server is away: hits are then counted there alone, by limits of its own. RL_EINVAL for a store

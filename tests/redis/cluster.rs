@@ -180,6 +180,7 @@ fn a_failover_is_followed() {
     let master = cluster.master_of("ratelite:{client}:default");
     cluster.servers[master].kill();
     assert!(hit(b"client").is_err());
+    assert!(limiter.info().unwrap().contains("\"reachable\":true"));
     // The others are not held up: each by its own.
     let begun = Instant::now();
     let answered = keys.iter().filter(|key| hit(&key[..]).is_ok()).count();

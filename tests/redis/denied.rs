@@ -3,9 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ratelite::{Limiter, Options};
+use ratelite::{Code, Limiter, Options};
 
 use super::server::{Server, wait_until};
+use super::switch::Switch;
 
 fn open(server: &Server, policy: &str, interval_ms: u64) -> Limiter {
     let mut options = Options::default();
@@ -135,6 +136,93 @@ fn what_this_process_gives_back_is_there_at_once_and_what_another_does_after_the
     let begun = Instant::now();
     wait_until("the refund is seen", hit);
     assert!(begun.elapsed() < Duration::from_millis(300), "{:?}", begun.elapsed());
+}
+
+/// Whatever limiter of this process gives back, if its counters stand in the same places.
+#[test]
+fn what_another_limiter_of_this_process_gives_back_is_there_at_once() {
+    let server = Server::start();
+    let limiter = open(&server, "api: 1/day", 60_000);
+    let other = open(&server, "api: 1/day, 5/h", 60_000);
+    let plain = Limiter::open(&server.url(), "api: 1/day", &Options::default()).unwrap();
+    let hit = || limiter.hit(None, b"client", 1, None).unwrap().allowed;
+    assert!(hit() && !hit() && !hit());
+    assert_eq!(other.reset(None, b"client").unwrap(), 1);
+    assert!(hit() && !hit() && !hit());
+    plain.refund(None, b"client", 1, None).unwrap();
+    assert!(hit() && !hit());
+}
+
+/// The answer to a denied hit is late, and what it says is past when it comes.
+#[test]
+fn a_denial_that_was_under_way_does_not_outlast_what_was_given_back() {
+    let server = Server::start();
+    let switch = Switch::to(server.port());
+    let mut options = Options::default();
+    options.remember_denied = true;
+    options.flush_interval = Duration::from_secs(60);
+    options.connect_timeout = Duration::from_secs(10);
+    options.command_timeout = Duration::from_secs(10);
+    for gives_back in [
+        |limiter: &Limiter| {
+            limiter.reset(None, b"client").unwrap();
+        },
+        |limiter: &Limiter| {
+            limiter.refund(None, b"client", 1, None).unwrap();
+        },
+    ] {
+        let limiter = Limiter::open(&switch.url(), "1/day", &options).unwrap();
+        let direct = Limiter::open(&server.url(), "1/day", &Options::default()).unwrap();
+        direct.reset(None, b"client").unwrap();
+        let hit = || limiter.hit(None, b"client", 1, None).unwrap();
+        assert!(hit().allowed);
+        thread::scope(|scope| {
+            switch.delay_next_answer(Duration::from_millis(300));
+            let late = scope.spawn(hit);
+            wait_until("the server has counted it", || {
+                direct.status(None, b"client", None).unwrap().count == 2
+            });
+            gives_back(&limiter);
+            assert!(!late.join().unwrap().allowed);
+        });
+        assert!(hit().allowed);
+    }
+}
+
+#[test]
+fn attempts_that_cannot_be_told_are_kept() {
+    let mut server = Server::start();
+    let limiter = open(&server, "2/day", 1);
+    let flood = |hits: i64| {
+        (0..hits).for_each(|_| drop(limiter.hit(None, b"client", 1, None)));
+    };
+    flood(100);
+    let count = || limiter.status(None, b"client", None).unwrap().count;
+    assert_eq!(count(), 100);
+    server.ask::<()>(&["CONFIG", "SET", "maxmemory", "1"]);
+    thread::sleep(Duration::from_millis(20));
+    // Not counted, since it could not be.
+    assert_eq!(limiter.hit(None, b"client", 1, None).unwrap_err().code(), Code::Full);
+    server.ask::<()>(&["CONFIG", "SET", "maxmemory", "0"]);
+    assert_eq!(limiter.hit(None, b"client", 1, None).unwrap().count, 101);
+    let other = Limiter::open(&server.url(), "2/day", &Options::default()).unwrap();
+    assert_eq!(other.status(None, b"client", None).unwrap().count, 101);
+    server.kill();
+}
+
+/// What was refused at a time counts in the windows that it fell into, also if time goes back.
+#[test]
+fn attempts_count_in_no_window_that_they_did_not_fall_into() {
+    const START_MS: i64 = 1_767_225_600_000;
+    let server = Server::start();
+    let limiter = open(&server, "1/10s", 60_000);
+    for _ in 0..100 {
+        limiter.hit(None, b"client", 1, Some(START_MS + 10_000)).unwrap();
+    }
+    let outcome = limiter.hit(None, b"client", 1, Some(START_MS)).unwrap();
+    assert_eq!((outcome.allowed, outcome.count), (true, 1));
+    let other = Limiter::open(&server.url(), "1/10s", &Options::default()).unwrap();
+    assert_eq!(other.status(None, b"client", Some(START_MS)).unwrap().count, 1);
 }
 
 /// A server that is away does not let in who was denied.

@@ -74,9 +74,19 @@ fn without_a_descriptor_it_is_told_and_recovers() {
 
 #[test]
 fn handlers_that_fork_in_the_midst_of_a_remembered_denial_harm_nobody() {
+    floods_well("redis/remembered.c");
+}
+
+#[test]
+fn handlers_that_stop_a_thread_in_the_midst_of_a_remembered_denial_hold_nobody_up() {
+    floods_well("redis/stopped.c");
+}
+
+fn floods_well(program: &str) {
     let beside = format!("-I{}", support::root().join("tests/c").display());
-    let program = support::compile("redis/remembered.c", &[beside.as_str()]);
-    let report = support::run(&program, &support::library_dir(), 60, &[&Server::start().url()]);
+    let compiled = support::compile(program, &[beside.as_str()]);
+    let server = Server::start();
+    let report = support::run(&compiled, &support::library_dir(), 60, &[&server.url()]);
     println!("{report}");
     assert!(report.succeeded, "{report}");
 }

@@ -66,7 +66,10 @@ fn the_master_is_found_and_followed() {
     // The first of the sentinels is not there.
     let store =
         format!("redis-sentinel://127.0.0.1:{},127.0.0.1:{}/mymaster", free_port(), sentinel.port);
-    let limiter = Limiter::open(&store, "1000000/day", &Options::default()).unwrap();
+    let mut options = Options::default();
+    options.remember_denied = true;
+    options.flush_interval = Duration::from_secs(60);
+    let limiter = Limiter::open(&store, "1000000/day", &options).unwrap();
     let hit = || limiter.hit(None, b"client", 1, None);
     for count in 1..=50 {
         assert_eq!(hit().unwrap().count, count);
@@ -81,6 +84,21 @@ fn the_master_is_found_and_followed() {
     wait_until("the replica has taken over", || hit().is_ok());
     println!("a failover of {:?}", begun.elapsed());
     assert_eq!(hit().unwrap().count, 52);
+    // Nothing is left of the old one, so denials are remembered again.
+    let info: Value = serde_json::from_str(&limiter.info().unwrap()).unwrap();
+    assert!(info["resting"] == false && info["servers"].as_array().unwrap().len() == 1, "{info}");
+    let few = Limiter::open(&store, "few: 1/day", &options).unwrap();
+    let commands = || {
+        let stats: String = replica.ask(&["INFO", "stats"]);
+        let line = stats.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+        line.unwrap().trim().parse::<i64>().unwrap()
+    };
+    few.hit(None, b"client", 1, None).unwrap();
+    let before = commands();
+    for _ in 0..2_000 {
+        few.hit(None, b"client", 1, None).unwrap();
+    }
+    assert!(commands() - before < 500);
     // The old one comes back, as a master until the sentinel has seen to it; nobody is misled.
     master.restart();
     for count in 53..=60 {

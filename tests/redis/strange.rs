@@ -1,74 +1,19 @@
 //! Servers that are not what they were, and answers that no Redis gives.
 
-use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ratelite::{Code, Limiter, Options};
 
 use super::server::{Server, wait_until};
+use super::switch::Switch;
 
 const POLICY: &str = "r: 1000000/day";
 
-/// Leads each new connection to the server of the moment, and swallows what comes by those from before.
-#[derive(Clone)]
-struct Switch {
-    address: String,
-    target: Arc<AtomicU16>,
-    connections: Arc<AtomicU64>,
-    swallowed_before: Arc<AtomicU64>,
-}
-
-impl Switch {
-    fn to(port: u16) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let switch = Self {
-            address: listener.local_addr().unwrap().to_string(),
-            target: Arc::new(AtomicU16::new(port)),
-            connections: Arc::default(),
-            swallowed_before: Arc::default(),
-        };
-        let serving = switch.clone();
-        thread::spawn(move || {
-            for (number, client) in listener.incoming().enumerate() {
-                let Ok(client) = client else { return };
-                serving.connections.fetch_add(1, Ordering::SeqCst);
-                let server =
-                    TcpStream::connect(("127.0.0.1", serving.target.load(Ordering::SeqCst)));
-                let Ok(server) = server else { continue };
-                for (from, to) in [(&client, &server), (&server, &client)] {
-                    let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    let switch = serving.clone();
-                    thread::spawn(move || switch.carry(number as u64, from, to));
-                }
-            }
-        });
-        switch
-    }
-
-    fn carry(&self, number: u64, mut from: TcpStream, mut to: TcpStream) -> io::Result<()> {
-        let mut buffer = [0; 4096];
-        loop {
-            let length = from.read(&mut buffer)?;
-            if length == 0 {
-                return to.shutdown(std::net::Shutdown::Both);
-            }
-            if number >= self.swallowed_before.load(Ordering::SeqCst) {
-                to.write_all(&buffer[..length])?;
-            }
-        }
-    }
-
-    fn open(&self) -> Limiter {
-        self.open_with(&Options::default())
-    }
-
-    fn open_with(&self, options: &Options) -> Limiter {
-        Limiter::open(&format!("redis://{}", self.address), POLICY, options).unwrap()
-    }
+fn open(switch: &Switch, options: &Options) -> Limiter {
+    Limiter::open(&switch.url(), POLICY, options).unwrap()
 }
 
 fn hit(limiter: &Limiter) -> ratelite::Result<ratelite::Outcome> {
@@ -82,7 +27,7 @@ fn connections_that_nobody_answers_any_more_are_all_left_at_once() {
     let mut options = Options::default();
     (options.connect_timeout, options.command_timeout) =
         (Duration::from_secs(2), Duration::from_secs(2));
-    let limiter = switch.open_with(&options);
+    let limiter = open(&switch, &options);
     hit(&limiter).unwrap();
     server.ask::<()>(&["CLIENT", "PAUSE", "50", "ALL"]);
     // As many connections as there are calls at once.
@@ -91,7 +36,7 @@ fn connections_that_nobody_answers_any_more_are_all_left_at_once() {
             scope.spawn(|| hit(&limiter).unwrap());
         });
     });
-    switch.swallowed_before.store(switch.connections.load(Ordering::SeqCst), Ordering::SeqCst);
+    switch.swallow_all_of_now();
     assert_eq!(hit(&limiter).unwrap_err().code(), Code::Unavailable);
     let begin = Instant::now();
     wait_until("hits are answered", || hit(&limiter).is_ok());
@@ -103,10 +48,10 @@ fn connections_that_nobody_answers_any_more_are_all_left_at_once() {
 fn a_name_that_leads_to_another_master_is_followed_by_the_next_hit() {
     let (first, second) = (Server::start(), Server::start());
     let switch = Switch::to(first.port());
-    let limiter = switch.open();
+    let limiter = open(&switch, &Options::default());
     assert_eq!(hit(&limiter).unwrap().count, 1);
     first.ask::<()>(&["REPLICAOF", "127.0.0.1", &second.port().to_string()]);
-    switch.target.store(second.port(), Ordering::SeqCst);
+    switch.lead_to(second.port());
     assert_eq!(hit(&limiter).unwrap().count, 1);
     assert_eq!(hit(&limiter).unwrap().count, 2);
 }

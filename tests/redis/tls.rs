@@ -106,7 +106,12 @@ fn files_that_are_no_certificates_are_told_when_it_is_opened() {
     let file = |name: &str| files.path().join(name).display().to_string();
     let (ca, key) = (file("ca.pem"), file("client.key"));
     std::fs::write(files.path().join("nonsense.pem"), "nonsense").unwrap();
+    // One that never gives anything.
+    let fifo = std::process::Command::new("mkfifo").arg(file("fifo")).status().unwrap();
+    assert!(fifo.success());
     for query in [
+        format!("ca={}", file("fifo")),
+        format!("ca={ca}&cert={}&key={}", file("client.pem"), file("fifo")),
         format!("ca={}", file("absent.pem")),
         format!("ca={}", file("nonsense.pem")),
         format!("ca={key}"),

@@ -1,14 +1,16 @@
 //! Hits, refunds and questions.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::RedisStore;
 use super::denied::{Denied, Id, Seen, Untold};
 use super::failure::Fault;
+use super::lane::Server;
 use super::scheme::{Said, Scheme, Sent};
 use super::script::Script;
 use crate::clock::{self, When};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::judge::{Answer, Counter, Question, judge};
 use crate::key::StoredKey;
 use crate::os::call;
@@ -36,6 +38,7 @@ pub(super) struct Reply {
     pub(super) counters: Vec<Counter>,
     pub(super) sent: Instant,
     pub(super) received: Instant,
+    pub(super) server: Arc<Server>,
 }
 
 impl RedisStore {
@@ -53,7 +56,7 @@ impl RedisStore {
     /// The denial of a hit that costs something, if it is remembered; for calls that do not hold signals
     /// back.
     pub(super) fn glance(&self, asked: &Asked<'_>, cost: Cost) -> Option<Outcome> {
-        if !self.remembers() || !call::is_permitted() {
+        if !self.options.remember_denied || !call::is_permitted() {
             return None;
         }
         self.recall(&mut *self.client.memory.glance()?, asked, cost)
@@ -65,71 +68,92 @@ impl RedisStore {
         denied.recall(&asked.id(), rule, cost, asked.when, Instant::now(), interval)
     }
 
-    /// While the server is away, it is to be seen that it is.
-    fn remembers(&self) -> bool {
-        self.options.remember_denied && !self.client.is_resting()
-    }
-
     pub(super) fn hit(&self, asked: &Asked<'_>, cost: Cost) -> Result<Outcome> {
         let (script, units) = (&asked.scheme.scripts.hit, cost.get());
-        if !self.remembers() {
-            let mut reply = self.say(asked, script, units, Untold::NONE)?;
-            return Ok(reply.outcome(asked).1);
-        }
-        let id = asked.id();
-        let untold = {
-            let mut denied = self.client.memory.lock();
-            // Somebody may have asked meanwhile.
-            if let Some(denial) = self.recall(&mut denied, asked, cost) {
-                return Ok(denial);
-            }
-            denied.ask(&id, asked.when, Instant::now())
+        let memory = &self.client.memory;
+        let denied = if self.options.remember_denied { memory.lock() } else { None };
+        let Some(mut denied) = denied else {
+            let reply = self.say(asked, script, units, Untold::NONE);
+            return Ok(self.described(reply)?.outcome(asked).1);
         };
-        let mut reply = self.say(asked, script, units, untold)?;
+        // Somebody may have asked meanwhile.
+        if let Some(denial) = self.recall(&mut denied, asked, cost) {
+            return Ok(denial);
+        }
+        let (id, given_back) = (asked.id(), memory.given_back());
+        let untold = denied.ask(&id, asked.when, Instant::now());
+        drop(denied);
+        let reply = self.say(asked, script, units, untold).inspect_err(|fault| {
+            if !fault.may_have_run()
+                && let Some(mut denied) = memory.lock()
+            {
+                denied.not_told(&id, untold);
+            }
+        });
+        let mut reply = self.described(reply)?;
         reply.add(untold, asked.scheme);
         let (answer, outcome) = reply.outcome(asked);
-        let long_ago = self.long_ago(&reply);
-        let is_given = matches!(asked.when, When::At(_));
-        match answer {
-            Answer::Allowed => self.client.memory.lock().allowed(&id, long_ago),
-            Answer::Wait | Answer::Never => {
-                let seen = reply.seen(asked.scheme, is_given);
-                self.client.memory.lock().remember(id, seen);
+        let server = Arc::clone(&reply.server);
+        if let Some(mut denied) = memory.lock() {
+            let is_believed = memory.given_back() == given_back;
+            match answer {
+                Answer::Wait | Answer::Never if is_believed => {
+                    let is_given = matches!(asked.when, When::At(_));
+                    denied.remember(id, reply.seen(asked.scheme, is_given));
+                }
+                _ => denied.forget_answer(&id),
             }
         }
         if untold != Untold::NONE {
-            self.tell_of_others();
+            self.tell_of_others(&server);
         }
         Ok(outcome)
     }
 
     pub(super) fn refund(&self, asked: &Asked<'_>, cost: i64) -> Result<Outcome> {
-        let mut reply = self.say(asked, &asked.scheme.scripts.refund, cost, Untold::NONE)?;
-        if self.options.remember_denied {
-            let (id, mut denied) = (asked.id(), self.client.memory.lock());
-            reply.add(denied.untold(&id), asked.scheme);
-            denied.ask_again(&id, self.long_ago(&reply));
-        }
+        let reply = self.say(asked, &asked.scheme.scripts.refund, cost, Untold::NONE);
+        // Also if the answer was lost.
+        let (mut untold, ids) = (Untold::NONE, self.ids_beside(asked.scheme, asked.key));
+        self.client.memory.give_back(|denied| {
+            untold = denied.untold(&asked.id());
+            ids.iter().for_each(|id| denied.ask_again(id));
+        });
+        let mut reply = self.described(reply)?;
+        reply.add(untold, asked.scheme);
         Ok(reply.outcome(asked).1)
     }
 
     pub(super) fn status(&self, asked: &Asked<'_>) -> Result<Outcome> {
-        let mut reply = self.say(asked, &asked.scheme.scripts.status, 0, Untold::NONE)?;
-        if self.options.remember_denied {
-            reply.add(self.client.memory.lock().untold(&asked.id()), asked.scheme);
+        let reply = self.say(asked, &asked.scheme.scripts.status, 0, Untold::NONE);
+        let mut reply = self.described(reply)?;
+        if self.options.remember_denied
+            && let Some(denied) = self.client.memory.lock()
+        {
+            reply.add(denied.untold(&asked.id()), asked.scheme);
         }
         Ok(reply.outcome(asked).1)
     }
 
-    /// Longer ago than a denial is believed.
-    fn long_ago(&self, reply: &Reply) -> Option<Instant> {
-        reply.sent.checked_sub(self.options.flush_interval)
+    /// Under which a client's denials may be remembered, if units of a scheme are given back.
+    pub(super) fn ids_beside(&self, scheme: &Scheme, client: &StoredKey) -> Vec<Id> {
+        let schemes = self.client.schemes_beside(scheme).into_iter();
+        schemes.map(|scheme| Id { scheme, client: *client }).collect()
+    }
+
+    fn described<T>(&self, reply: std::result::Result<T, Fault>) -> Result<T> {
+        reply.map_err(|fault| self.client.described(&fault))
     }
 
     /// Asks the server. The end of a month cannot be told from here, since its clock decides: the
     /// months are guessed, and if they are wrong nothing is done, and the guess is made anew by the time
     /// that it says.
-    fn say(&self, asked: &Asked<'_>, script: &Script, units: i64, untold: Untold) -> Result<Reply> {
+    fn say(
+        &self,
+        asked: &Asked<'_>,
+        script: &Script,
+        units: i64,
+        untold: Untold,
+    ) -> std::result::Result<Reply, Fault> {
         let (given, mut guess) = match asked.when {
             When::At(time) => (Some(time), Some(time)),
             When::Now => (None, clock::now().ok()),
@@ -141,22 +165,16 @@ impl RedisStore {
             let sent = Sent { given, guess, units, untold, keeps_past_windows };
             let arguments = scheme.arguments(&sent, granted);
             let sent = Instant::now();
-            let answer = self.client.run(script, &key, &arguments)?;
+            let (answer, server) = self.client.run(script, &key, &arguments)?;
             let received = Instant::now();
-            guess = match scheme.read(&answer) {
+            match scheme.read(&answer)? {
                 Said::Counted(now, counters) => {
-                    return Ok(Reply { now, counters, sent, received });
+                    return Ok(Reply { now, counters, sent, received, server });
                 }
-                Said::OtherMonth(now) => Some(now),
-                Said::NoTime => {
-                    return Err(Error::invalid(
-                        "the clock of the store's server is outside 1970 to 9998: set it",
-                    ));
-                }
-                Said::Senseless => break,
-            };
+                Said::OtherMonth(now) => guess = Some(now),
+            }
         }
-        Err(self.client.described(&Fault::Senseless))
+        Err(Fault::Senseless)
     }
 }
 
@@ -170,7 +188,7 @@ impl Reply {
     /// With attempts that the server did not know of when it read its counters.
     pub(super) fn add(&mut self, untold: Untold, scheme: &Scheme) {
         for (counter, span) in self.counters.iter_mut().zip(scheme.spans(self.now)) {
-            if span.start_ms() <= untold.at_ms {
+            if (span.start_ms()..span.end_ms()).contains(&untold.at_ms) {
                 let attempts = counter.attempts.saturating_add(untold.attempts);
                 counter.attempts = attempts.min(MAX_UNITS);
             }
@@ -193,6 +211,7 @@ impl Reply {
             is_given,
             sent: self.sent,
             received: self.received,
+            server: self.server,
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Keeps calls from a server that has just failed: they fail at once, by the same cause, and one at
 //! a time finds out whether it is back.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::failure::Fault;
@@ -16,8 +14,6 @@ pub(super) struct Breaker {
     tripped: Option<Tripped>,
     /// When a call was last answered.
     answered: Option<Instant>,
-    /// How many of several breakers keep calls away.
-    tripped_of_all: Arc<AtomicUsize>,
 }
 
 struct Tripped {
@@ -28,11 +24,6 @@ struct Tripped {
 }
 
 impl Breaker {
-    /// One of several.
-    pub(super) fn among(tripped_of_all: &Arc<AtomicUsize>) -> Self {
-        Self { tripped_of_all: Arc::clone(tripped_of_all), ..Self::default() }
-    }
-
     /// Lets a call through or tells why not. Whoever comes first after a pause is let through as a
     /// probe; the others wait until it has told, or for `probe` at most: it may have been lost in a
     /// fork.
@@ -47,9 +38,7 @@ impl Breaker {
     }
 
     pub(super) fn succeeded(&mut self, now: Instant) {
-        if self.tripped.take().is_some() {
-            self.tripped_of_all.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.tripped = None;
         self.answered = Some(now);
     }
 
@@ -58,9 +47,6 @@ impl Breaker {
     pub(super) fn failed(&mut self, begun: Instant, now: Instant, fault: &Fault) {
         if self.answered.is_some_and(|answered| answered > begun) {
             return;
-        }
-        if self.tripped.is_none() {
-            self.tripped_of_all.fetch_add(1, Ordering::Relaxed);
         }
         let probes = self.tripped.as_ref().map_or(0, |tripped| tripped.probes);
         let pause = SHORTEST_PAUSE.saturating_mul(1 << probes.min(8)).min(LONGEST_PAUSE);
@@ -121,21 +107,6 @@ mod tests {
         assert!(breaker.admit(start + ms(100), PROBE).is_ok());
         assert!(breaker.admit(start + ms(299), PROBE).is_err());
         assert!(breaker.admit(start + ms(300), PROBE).is_ok());
-    }
-
-    #[test]
-    fn several_are_counted_together() {
-        let (all, start) = (Arc::default(), Instant::now());
-        let (mut one, mut other) = (Breaker::among(&all), Breaker::among(&all));
-        for breaker in [&mut one, &mut other] {
-            breaker.succeeded(start);
-            breaker.failed(start + ms(1), start + ms(2), &fault());
-            breaker.failed(start + ms(1), start + ms(2), &fault());
-        }
-        assert_eq!(all.load(Ordering::Relaxed), 2);
-        one.succeeded(start);
-        one.succeeded(start);
-        assert_eq!(all.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use redis::Value;
 use rustls::ClientConfig;
 
 use super::address::{Address, Endpoint, Mode};
-use super::breaker::Breaker;
 use super::failure::{Cause, Fault, Refusal, Word};
+use super::lane::{Lanes, Purpose, Server};
 use super::memory::Memory;
 use super::route::{self, Route};
 use super::scheme::Scheme;
@@ -21,9 +21,6 @@ use crate::error::{Error, Result};
 use crate::key::SecretCheck;
 use crate::os::mutex::Mutex;
 use crate::policy::Rule;
-
-/// How many idle connections to a server are kept. As many as there are calls at once are made.
-const MOST_IDLE: usize = 64;
 
 /// How often one call follows a cluster's redirections.
 const MOST_REDIRECTIONS: u32 = 5;
@@ -36,8 +33,6 @@ pub(super) struct Client {
     /// Nobody waits for a server while holding it, so it is soon free, at a fork too.
     pub(super) state: Arc<Mutex<State>>,
     pub(super) memory: Memory,
-    /// How many servers calls are kept away from.
-    tripped: Arc<AtomicUsize>,
     /// How many limiters use it; changed under the registry's lock.
     handles: AtomicUsize,
 }
@@ -49,40 +44,22 @@ pub(super) struct Timeouts {
 }
 
 pub(super) struct State {
-    lanes: Vec<Lane>,
+    lanes: Lanes,
     route: Route,
     schemes: Vec<Arc<Scheme>>,
     /// By prefix, the secret under which the server's keys are known to be hashed.
     pub(super) agreed: Vec<(String, SecretCheck)>,
-    tripped: Arc<AtomicUsize>,
-}
-
-/// The way to one server.
-struct Lane {
-    endpoint: Endpoint,
-    purpose: Purpose,
-    idle: Vec<Connection>,
-    breaker: Breaker,
-}
-
-/// What a server is asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Counters,
-    /// A sentinel: who the master is.
-    Masters,
 }
 
 impl Client {
+    /// Reads the files that the address names.
     pub(super) fn new(address: Address, timeouts: Timeouts) -> Result<Self> {
         let tls = address.tls.as_ref().map(tls::config).transpose()?;
-        let tripped = Arc::default();
         let state = State {
-            lanes: Vec::new(),
-            route: Route::new(&address, Breaker::among(&tripped)),
+            lanes: Lanes::default(),
+            route: Route::new(&address),
             schemes: Vec::new(),
             agreed: Vec::new(),
-            tripped: Arc::clone(&tripped),
         };
         Ok(Self {
             address,
@@ -91,15 +68,19 @@ impl Client {
             tls,
             state: Arc::new(Mutex::new(state)),
             memory: Memory::default(),
-            tripped,
             handles: AtomicUsize::new(0),
         })
     }
 
-    /// Runs a script on a client's counters; the answer's integers.
-    pub(super) fn run(&self, script: &Script, key: &[u8], arguments: &[i64]) -> Result<Vec<i64>> {
-        let answer = self.try_run(script, key, arguments).and_then(integers);
-        answer.map_err(|fault| self.described(&fault))
+    /// Runs a script on a client's counters; the answer's integers, and who gave it.
+    pub(super) fn run(
+        &self,
+        script: &Script,
+        key: &[u8],
+        arguments: &[i64],
+    ) -> std::result::Result<(Vec<i64>, Arc<Server>), Fault> {
+        let (answer, server) = self.try_run(script, key, arguments)?;
+        Ok((integers(answer)?, server))
     }
 
     /// Made when a store is opened: whatever begins lazily can be caught half-begun by a fork.
@@ -117,6 +98,13 @@ impl Client {
         scheme
     }
 
+    /// The numbers of all under which counters stand in the same places of the server.
+    pub(super) fn schemes_beside(&self, scheme: &Scheme) -> Vec<usize> {
+        let state = self.state.lock_unbounded();
+        let beside = state.schemes.iter().filter(|it| it.is_beside(scheme));
+        beside.map(|it| it.number).collect()
+    }
+
     pub(super) fn scheme(&self, number: usize) -> Option<Arc<Scheme>> {
         self.state.lock_unbounded().schemes.get(number).cloned()
     }
@@ -131,7 +119,7 @@ impl Client {
         script: &Script,
         key: &[u8],
         arguments: &[i64],
-    ) -> std::result::Result<Value, Fault> {
+    ) -> std::result::Result<(Value, Arc<Server>), Fault> {
         let slot = slot::of(key);
         let mut server = self.server_of(slot)?;
         let (mut is_asking, mut is_second, mut redirections) = (false, false, 0);
@@ -162,7 +150,7 @@ impl Client {
         script: &Script,
         key: &[u8],
         arguments: &[i64],
-    ) -> std::result::Result<Value, Fault> {
+    ) -> std::result::Result<(Value, Arc<Server>), Fault> {
         let timeout = self.timeouts.command;
         self.with(server, Purpose::Counters, |connection| {
             let mut ask = |call: Vec<u8>| {
@@ -182,12 +170,24 @@ impl Client {
         })
     }
 
-    /// Asks one command of the server that has a slot.
-    pub(super) fn ask(&self, slot: u16, command: &redis::Cmd) -> std::result::Result<Value, Fault> {
-        let server = self.server_of(slot)?;
-        self.with(&server, Purpose::Counters, |connection| {
+    /// Asks one command of any server that has counters.
+    pub(super) fn ask(&self, command: &redis::Cmd) -> std::result::Result<Value, Fault> {
+        let (first, begun) = (self.server_of(0), Instant::now());
+        let mut answer = first.and_then(|server| self.ask_at(&server, command));
+        for server in self.servers() {
+            if answer.is_ok() || begun.elapsed() > self.timeouts.connect + self.timeouts.command {
+                break;
+            }
+            answer = self.ask_at(&server, command).or(answer);
+        }
+        answer
+    }
+
+    fn ask_at(&self, server: &Endpoint, command: &redis::Cmd) -> std::result::Result<Value, Fault> {
+        let answer = self.with(server, Purpose::Counters, |connection| {
             connection.ask(&command.get_packed_command(), self.timeouts.command)
-        })
+        });
+        Ok(answer?.0)
     }
 
     /// Sends calls to a server in one go; the answer to each.
@@ -196,7 +196,7 @@ impl Client {
         server: &Endpoint,
         calls: &[Vec<u8>],
     ) -> std::result::Result<Vec<Value>, Fault> {
-        let answers = self.with(server, Purpose::Counters, |connection| {
+        let (answers, _) = self.with(server, Purpose::Counters, |connection| {
             let first = connection.ask(&calls.concat(), self.timeouts.command)?;
             let others = calls.iter().skip(1).map(|_| connection.read());
             std::iter::once(Ok(first))
@@ -210,21 +210,15 @@ impl Client {
         }
     }
 
-    /// The server that has a slot, as far as that is known.
-    pub(super) fn known_server(&self, slot: u16) -> Option<Endpoint> {
-        self.state.lock_unbounded().route.known_server(slot)
-    }
-
     /// How many connections stand idle.
     pub(super) fn idle(&self) -> usize {
-        let state = self.state.lock_unbounded();
-        let lanes = state.lanes.iter().filter(|lane| lane.purpose == Purpose::Counters);
-        lanes.map(|lane| lane.idle.len()).sum()
+        self.state.lock_unbounded().lanes.idle()
     }
 
-    /// Whether calls are kept away from some server.
+    /// Whether calls are kept away from some server, or from looking for one.
     pub(super) fn is_resting(&self) -> bool {
-        self.tripped.load(Ordering::Relaxed) > 0
+        let state = self.state.lock_unbounded();
+        state.route.breaker.is_tripped() || state.lanes.is_any_resting()
     }
 
     /// The servers that are known to have counters.
@@ -258,7 +252,7 @@ impl Client {
         {
             let mut state = self.state.lock_unbounded();
             state.route.is_old();
-            state.lane(server, Purpose::Counters).idle.clear();
+            state.lanes.drop_idle((server, Purpose::Counters));
         }
         if fault.may_have_run() {
             return None;
@@ -320,7 +314,9 @@ impl Client {
         let timeout = self.timeouts.command;
         let ask = |purpose, command: &mut redis::Cmd| {
             let command = command.get_packed_command();
-            self.with(server, purpose, |connection| connection.ask(&command, timeout))
+            let answer =
+                self.with(server, purpose, |connection| connection.ask(&command, timeout))?;
+            Ok(answer.0)
         };
         match &self.address.mode {
             Mode::Single => {}
@@ -328,7 +324,9 @@ impl Client {
                 let answer = ask(Purpose::Counters, redis::cmd("CLUSTER").arg("SLOTS"))?;
                 let slots = route::slots_of(&answer, server)
                     .ok_or(Fault::Nowhere("a server of the cluster knows of no other"))?;
-                self.state.lock_unbounded().route.found_slots(slots);
+                let state = &mut *self.state.lock_unbounded();
+                state.route.found_slots(slots);
+                state.lanes.leave_others(&state.route.servers());
             }
             Mode::Sentinel(name) => {
                 let mut command = redis::cmd("SENTINEL");
@@ -336,7 +334,9 @@ impl Client {
                 let answer = ask(Purpose::Masters, &mut command)?;
                 let master = route::master_of(&answer)
                     .ok_or(Fault::Nowhere("a sentinel knows no master of that name"))?;
-                self.state.lock_unbounded().route.found_master(master);
+                let state = &mut *self.state.lock_unbounded();
+                state.lanes.leave_others(std::slice::from_ref(&master));
+                state.route.found_master(master);
             }
         }
         Ok(())
@@ -348,7 +348,7 @@ impl Client {
         server: &Endpoint,
         purpose: Purpose,
         exchange: impl FnOnce(&mut Connection) -> std::io::Result<Value>,
-    ) -> std::result::Result<Value, Fault> {
+    ) -> std::result::Result<(Value, Arc<Server>), Fault> {
         let begun = Instant::now();
         let (mut connection, is_new) = self.take(server, purpose)?;
         let answer = match exchange(&mut connection) {
@@ -358,13 +358,8 @@ impl Client {
                 // That an old one was closed tells nothing: the next call will see whether it can connect.
                 let is_of_server = is_new || cause.is_timeout();
                 let fault = Fault::NoAnswer(cause);
-                let mut state = self.state.lock_unbounded();
-                let lane = state.lane(server, purpose);
-                // They are as old, and may be as dead: a probe is to meet a new one.
-                lane.idle.clear();
-                if is_of_server || lane.breaker.is_tripped() {
-                    lane.breaker.failed(begun, Instant::now(), &fault);
-                }
+                let lanes = &mut self.state.lock_unbounded().lanes;
+                lanes.broke((server, purpose), begun, &fault, is_of_server);
                 return Err(fault);
             }
         };
@@ -372,17 +367,10 @@ impl Client {
             Value::ServerError(error) => Some(Refusal::of(error)),
             _ => None,
         };
-        {
-            let mut state = self.state.lock_unbounded();
-            let lane = state.lane(server, purpose);
-            lane.breaker.succeeded(Instant::now());
-            if refusal.as_ref().is_some_and(Refusal::is_of_connection) {
-                lane.idle.clear();
-            } else if lane.idle.len() < MOST_IDLE {
-                lane.idle.push(connection);
-            }
-        }
-        refusal.map_or(Ok(answer), |refusal| Err(Fault::Refused(refusal)))
+        let is_good = !refusal.as_ref().is_some_and(Refusal::is_of_connection);
+        let connection = is_good.then_some(connection);
+        let server = self.state.lock_unbounded().lanes.succeeded((server, purpose), connection);
+        refusal.map_or(Ok((answer, server)), |refusal| Err(Fault::Refused(refusal)))
     }
 
     /// An idle connection that is still good, else a new one, and which of both it is.
@@ -394,13 +382,12 @@ impl Client {
         let mut is_admitted = false;
         loop {
             let idle = {
-                let mut state = self.state.lock_unbounded();
-                let lane = state.lane(server, purpose);
+                let lanes = &mut self.state.lock_unbounded().lanes;
                 if !is_admitted {
-                    lane.breaker.admit(Instant::now(), self.probe())?;
+                    lanes.admit((server, purpose), Instant::now(), self.probe())?;
                     is_admitted = true;
                 }
-                lane.idle.pop()
+                lanes.take((server, purpose))
             };
             match idle {
                 // Seen before anything is sent: afterwards nobody could say whether it ran.
@@ -411,8 +398,9 @@ impl Client {
         }
         let begun = Instant::now();
         let connection = self.connect(server, purpose);
-        let connection =
-            connection.inspect_err(|fault| self.failed(server, purpose, begun, fault))?;
+        let connection = connection.inspect_err(|fault| {
+            self.state.lock_unbounded().lanes.failed((server, purpose), begun, fault);
+        })?;
         Ok((connection, true))
     }
 
@@ -440,11 +428,6 @@ impl Client {
         Ok(connection)
     }
 
-    fn failed(&self, server: &Endpoint, purpose: Purpose, begun: Instant, fault: &Fault) {
-        let mut state = self.state.lock_unbounded();
-        state.lane(server, purpose).breaker.failed(begun, Instant::now(), fault);
-    }
-
     /// The longest that a probe takes.
     fn probe(&self) -> Duration {
         self.timeouts.connect + 2 * self.timeouts.command
@@ -461,39 +444,14 @@ impl Client {
     /// Lets go of connections whose descriptors the host has closed, without closing what stands
     /// behind those numbers now.
     pub(super) fn abandon_foreign(&self) {
-        self.state.lock_unbounded().abandon_foreign();
+        self.state.lock_unbounded().lanes.abandon_foreign();
     }
 }
 
 impl State {
-    fn lane(&mut self, endpoint: &Endpoint, purpose: Purpose) -> &mut Lane {
-        let is_it = |lane: &Lane| lane.purpose == purpose && lane.endpoint == *endpoint;
-        let at = self.lanes.iter().position(is_it).unwrap_or_else(|| {
-            let breaker = match purpose {
-                Purpose::Counters => Breaker::among(&self.tripped),
-                Purpose::Masters => Breaker::default(),
-            };
-            let endpoint = endpoint.clone();
-            self.lanes.push(Lane { endpoint, purpose, idle: Vec::new(), breaker });
-            self.lanes.len() - 1
-        });
-        &mut self.lanes[at]
-    }
-
-    fn abandon_foreign(&mut self) {
-        for lane in &mut self.lanes {
-            for connection in lane.idle.extract_if(.., |connection| !connection.is_intact()) {
-                std::mem::forget(connection);
-            }
-        }
-    }
-
     /// In a child: the connections are its parent's. They are closed here, and nothing is sent.
     pub(super) fn forget_connections(&mut self) {
-        self.abandon_foreign();
-        for lane in &mut self.lanes {
-            lane.idle.clear();
-        }
+        self.lanes.forget_connections();
     }
 }
 

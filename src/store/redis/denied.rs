@@ -5,9 +5,11 @@
 //! clients that flood would else be told of without end.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::MOST_LIMITS;
+use super::lane::Server;
 use crate::clock::When;
 use crate::judge::{Answer, Counter, Question, judge};
 use crate::key::StoredKey;
@@ -45,8 +47,9 @@ pub(super) struct Id {
 struct Entry {
     seen: Seen,
     untold: Untold,
-    /// When the server was last asked for this client, and how often it has denied in a row.
-    asked: Instant,
+    /// When the server was last asked for this client, if it need not be now; and how often it has denied
+    /// in a row.
+    asked: Option<Instant>,
     denials: usize,
 }
 
@@ -61,6 +64,7 @@ pub(super) struct Seen {
     /// The server read its clock between these two.
     pub(super) sent: Instant,
     pub(super) received: Instant,
+    pub(super) server: Arc<Server>,
 }
 
 /// Attempts that the server does not know of.
@@ -89,8 +93,12 @@ impl Denied {
         interval: Duration,
     ) -> Option<Outcome> {
         let entry = self.entries.get_mut(id)?;
+        // While the server is away, it is to be seen that it is.
+        if entry.seen.server.is_resting() {
+            return None;
+        }
         let now = entry.seen.time(when, instant)?;
-        if instant.saturating_duration_since(entry.asked) >= pause(interval, entry.denials) {
+        if instant.saturating_duration_since(entry.asked?) >= pause(interval, entry.denials) {
             return None;
         }
         let Seen { spans, counters, .. } = &mut entry.seen;
@@ -110,7 +118,7 @@ impl Denied {
     /// The server is going to be asked of a client, by one for all; what it is to be told.
     pub(super) fn ask(&mut self, id: &Id, when: When, instant: Instant) -> Untold {
         let Some(entry) = self.entries.get_mut(id) else { return Untold::NONE };
-        entry.asked = instant;
+        entry.asked = Some(instant);
         let untold = std::mem::replace(&mut entry.untold, Untold::NONE);
         if entry.seen.time(when, instant).is_none() {
             self.entries.remove(id);
@@ -146,43 +154,52 @@ impl Denied {
         if !seen.is_given && told.len() < 2 * MOST_ENTRIES {
             told.push_back((id, asked));
         }
-        self.entries.insert(id, Entry { seen, untold, asked, denials });
+        self.entries.insert(id, Entry { seen, untold, asked: Some(asked), denials });
     }
 
-    /// Takes up to `most` clients off who still flood and whose interval is nearly over, with what the
-    /// server is to be told of them.
+    /// Takes up to `most` clients of a server off who still flood and whose interval is nearly over, with
+    /// what it is to be told of them.
     pub(super) fn nearly_due(
         &mut self,
+        server: &Arc<Server>,
         most: usize,
         instant: Instant,
         interval: Duration,
     ) -> Vec<(Id, Untold)> {
-        let mut due = Vec::new();
+        let (mut due, mut elsewhere) = (Vec::new(), Vec::new());
         for (denials, told) in self.told.iter_mut().enumerate() {
             let nearly = pause(interval, denials) * 3 / 4;
             while due.len() < most
-                && let Some((_, at)) = told.front()
-                && instant.saturating_duration_since(*at) >= nearly
+                && elsewhere.len() < 4 * most
+                && told
+                    .front()
+                    .is_some_and(|(_, at)| instant.saturating_duration_since(*at) >= nearly)
                 && let Some((id, at)) = told.pop_front()
             {
-                if let Some(entry) = self.entries.get_mut(&id)
-                    && entry.asked == at
-                    && entry.untold != Untold::NONE
-                {
-                    entry.asked = instant;
-                    due.push((id, std::mem::replace(&mut entry.untold, Untold::NONE)));
+                let Some(entry) = self.entries.get_mut(&id) else { continue };
+                if entry.asked != Some(at) || entry.untold == Untold::NONE {
+                    continue;
                 }
+                if Arc::ptr_eq(&entry.seen.server, server) {
+                    entry.asked = Some(instant);
+                    due.push((id, std::mem::replace(&mut entry.untold, Untold::NONE)));
+                } else {
+                    elsewhere.push((id, at));
+                }
+            }
+            while let Some(waiting) = elsewhere.pop() {
+                told.push_front(waiting);
             }
         }
         due
     }
 
-    /// What was to be told was not, and cannot have been counted.
+    /// What was to be told was not, and cannot have been counted: the next hit tells it.
     pub(super) fn not_told(&mut self, id: &Id, untold: Untold) {
-        if let Some(entry) = self.entries.get_mut(id) {
-            let attempts = entry.untold.attempts.saturating_add(untold.attempts).min(MAX_UNITS);
-            entry.untold = Untold { attempts, at_ms: entry.untold.at_ms.max(untold.at_ms) };
-        }
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        let attempts = entry.untold.attempts.saturating_add(untold.attempts).min(MAX_UNITS);
+        entry.untold = Untold { attempts, at_ms: entry.untold.at_ms.max(untold.at_ms) };
+        entry.asked = None;
     }
 
     /// What the server is still to be told of a client.
@@ -190,12 +207,13 @@ impl Denied {
         self.entries.get(id).map_or(Untold::NONE, |entry| entry.untold)
     }
 
-    /// The server has allowed a hit. What was attempted while it was asked is told by the next.
-    pub(super) fn allowed(&mut self, id: &Id, long_ago: Option<Instant>) {
+    /// The server has allowed a hit, or its answer is not to be believed. What was attempted while it was
+    /// asked is told by the next.
+    pub(super) fn forget_answer(&mut self, id: &Id) {
         if self.untold(id) == Untold::NONE {
             self.forget(id);
         } else {
-            self.ask_again(id, long_ago);
+            self.ask_again(id);
         }
     }
 
@@ -204,11 +222,16 @@ impl Denied {
     }
 
     /// Units may have been given back: the next hit asks.
-    pub(super) fn ask_again(&mut self, id: &Id, long_ago: Option<Instant>) {
-        match (self.entries.get_mut(id), long_ago) {
-            (Some(entry), Some(long_ago)) => (entry.asked, entry.denials) = (long_ago, 0),
-            _ => self.forget(id),
+    pub(super) fn ask_again(&mut self, id: &Id) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            (entry.asked, entry.denials) = (None, 0);
         }
+    }
+
+    /// Somebody could not say whose units were given back.
+    pub(super) fn forget_all(&mut self) {
+        self.entries.clear();
+        self.told.iter_mut().for_each(VecDeque::clear);
     }
 
     /// What is still to be told is told by somebody else.
@@ -254,6 +277,7 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
+    use super::super::address::Endpoint;
     use super::*;
     use crate::policy::Policy;
 
@@ -264,13 +288,16 @@ mod tests {
         denied: Denied,
         policy: Policy,
         instant: Instant,
+        server: Arc<Server>,
     }
 
     impl Scene {
         /// Three of three are spent in a window of ten seconds, at its beginning.
         fn new(is_given: bool) -> Self {
             let policy = Policy::parse(b"3/10s").unwrap();
-            let mut scene = Self { denied: Denied::default(), policy, instant: Instant::now() };
+            let server = Server::new(Endpoint::Tcp("a".into(), 1));
+            let mut scene =
+                Self { denied: Denied::default(), policy, instant: Instant::now(), server };
             scene.denied.remember(id(0), scene.seen(4, is_given));
             scene
         }
@@ -284,6 +311,7 @@ mod tests {
                 is_given,
                 sent: self.instant,
                 received: self.instant,
+                server: Arc::clone(&self.server),
             }
         }
 
@@ -348,8 +376,7 @@ mod tests {
     fn after_a_refund_the_next_hit_asks_and_tells() {
         let mut scene = Scene::new(false);
         assert_eq!(scene.hit(1, When::Now), Ok(5));
-        let long_ago = scene.instant.checked_sub(INTERVAL);
-        scene.denied.ask_again(&id(0), long_ago);
+        scene.denied.ask_again(&id(0));
         assert_eq!(scene.hit(2, When::Now), Err(untold(1, 1)));
     }
 
@@ -369,8 +396,11 @@ mod tests {
         assert_eq!(scene.hit(1, When::Now), Ok(5));
         let nearly_due = |scene: &mut Scene, after_ms| {
             let instant = scene.instant + Duration::from_millis(after_ms);
-            scene.denied.nearly_due(9, instant, INTERVAL)
+            scene.denied.nearly_due(&scene.server, 9, instant, INTERVAL)
         };
+        let another = Server::new(Endpoint::Tcp("b".into(), 1));
+        let late = scene.instant + INTERVAL;
+        assert_eq!(scene.denied.nearly_due(&another, 9, late, INTERVAL).len(), 0);
         assert_eq!(nearly_due(&mut scene, 74).len(), 0);
         // Not the one that is quiet.
         let due = nearly_due(&mut scene, 75);
@@ -388,6 +418,6 @@ mod tests {
         let when = When::At(Time::from_millis(START_MS).unwrap());
         assert_eq!(scene.hit(1, when), Ok(5));
         let instant = scene.instant + INTERVAL;
-        assert_eq!(scene.denied.nearly_due(9, instant, INTERVAL).len(), 0);
+        assert_eq!(scene.denied.nearly_due(&scene.server, 9, instant, INTERVAL).len(), 0);
     }
 }

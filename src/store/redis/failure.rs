@@ -22,6 +22,8 @@ pub(super) enum Fault {
     Nowhere(&'static str),
     /// An answer that none of our calls can have.
     Senseless,
+    /// Its clock is outside the years that exist.
+    NoTime,
 }
 
 /// A failure of a socket, in a form that can be kept.
@@ -81,7 +83,7 @@ impl Refusal {
         // An unknown command is quoted with its arguments, a key among them.
         let details = details.split(", with args").next().unwrap_or_default();
         let text = one_line(&format!("{} {details}", error.code()));
-        let whole = error.details().unwrap_or_default().to_owned();
+        let whole = format!("{} {}", error.code(), error.details().unwrap_or_default());
         Self { word: Word::of(error, &text), text, whole }
     }
 
@@ -168,7 +170,7 @@ impl Fault {
         match self {
             Self::NotReached(_) | Self::NoAnswer(_) | Self::Resting(_) | Self::Nowhere(_) => true,
             Self::Refused(refusal) => matches!(refusal.word, Word::ReadOnly | Word::NotNow),
-            Self::Senseless => false,
+            Self::Senseless | Self::NoTime => false,
         }
     }
 
@@ -180,12 +182,20 @@ impl Fault {
     ) -> Error {
         let (code, mut cause, cure) = self.meaning();
         // In words of its own a server may say anything.
-        if let Self::Refused(refusal) = self
+        if let Self::Refused(refusal) = self.first()
             && secrets.any(|secret| refusal.whole.contains(secret))
         {
             cause = "it refused, in words that hold a password".to_owned();
         }
         Error::new(code, format!("store {store}: {cause}; {cure}"))
+    }
+
+    /// What happened, also if it is only told again.
+    fn first(&self) -> &Self {
+        match self {
+            Self::Resting(fault) => fault.first(),
+            fault => fault,
+        }
     }
 
     fn meaning(&self) -> (Code, String, &'static str) {
@@ -204,6 +214,10 @@ impl Fault {
             Self::Senseless => {
                 let cure = "see that it is a Redis 5 or newer, or a Valkey";
                 (Code::Unavailable, "its answer makes no sense".to_owned(), cure)
+            }
+            Self::NoTime => {
+                let text = "the server's clock is outside the years 1970 to 9998".to_owned();
+                (Code::Invalid, text, "set it")
             }
         }
     }
@@ -278,4 +292,28 @@ fn one_line(text: &str) -> String {
     const LONGEST: usize = 200;
     let text: String = text.chars().take(LONGEST).collect();
     text.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "'").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of what a server, or somebody in its place, sends.
+    fn refused(line: &str) -> Fault {
+        let answer = redis::parse_redis_value(format!("{line}\r\n").as_bytes()).unwrap();
+        let redis::Value::ServerError(error) = answer else { panic!("{answer:?}") };
+        Fault::Refused(Refusal::of(&error))
+    }
+
+    #[test]
+    fn no_password_is_shown_whatever_the_server_says() {
+        for line in ["-WRONGPASS no sesame", "-sesame no", "-ERR a\tsesame"] {
+            for fault in [refused(line), Fault::Resting(Box::new(refused(line)))] {
+                let error = fault.describe("redis://host", ["sesame"].into_iter());
+                assert!(error.to_string().contains("hold a password"), "{error}");
+            }
+        }
+        let error = refused("-WRONGPASS no").describe("redis://host", ["sesame"].into_iter());
+        assert!(error.to_string().contains("WRONGPASS no"), "{error}");
+    }
 }

@@ -12,15 +12,19 @@ local fits = true
 if admitted@ + units > ARGV[2 * @ + 2] + 0 then fits = false end
 -- end
 
+-- The first thing that is written, since a server looks only there whether its memory is full.
+-- for each limit
+attempts@ = attempts@ + units
+if start@ <= untold_ms and untold_ms < ends@ then attempts@ = attempts@ + untold end
+if attempts@ > MAX_UNITS then attempts@ = MAX_UNITS end
+if fits then admitted@ = admitted@ + units end
+call('HSET', key, field@, format(attempts@ < NARROW and '%d %d' or '%.0f %.0f', attempts@, admitted@))
+-- end
+
 -- Until the window after it has ended. By a caller's clock, which may stand still for all that is
 -- known here, at least as long again from now, and ten minutes.
 local A_MONTH, expires_ms, longest_ms = 31 * 86400000, 0, 600000
 -- for each limit
-attempts@ = attempts@ + units
-if start@ <= untold_ms then attempts@ = attempts@ + untold end
-if attempts@ > MAX_UNITS then attempts@ = MAX_UNITS end
-if fits then admitted@ = admitted@ + units end
-call('HSET', key, field@, format(attempts@ < NARROW and '%d %d' or '%.0f %.0f', attempts@, admitted@))
 do
   local lasts = ARGV[2 * @ + 1] ~= '0' and ends@ - start@ or A_MONTH
   if ends@ + lasts > expires_ms then expires_ms = ends@ + lasts end

@@ -39,11 +39,11 @@ pub(crate) struct RedisInfo {
 /// Asks the server; that it cannot be reached is an answer, too.
 pub(super) fn of(store: &RedisStore) -> RedisInfo {
     let client = &store.client;
-    let asked = client.ask(0, redis::cmd("INFO").arg("server"));
+    let asked = client.ask(redis::cmd("INFO").arg("server"));
     let mut policy = redis::cmd("CONFIG");
     policy.arg("GET").arg("maxmemory-policy");
     // Often not permitted, which is no failure.
-    let policy = asked.as_ref().ok().and_then(|_| client.ask(0, &policy).ok());
+    let policy = asked.as_ref().ok().and_then(|_| client.ask(&policy).ok());
     let cause = asked.as_ref().err().map(|fault| client.described(fault).to_string());
     let server = Server::of(asked);
     let timeouts = client.timeouts;
@@ -64,7 +64,7 @@ pub(super) fn of(store: &RedisStore) -> RedisInfo {
         connect_timeout_ms: timeouts.connect.as_millis() as u64,
         command_timeout_ms: timeouts.command.as_millis() as u64,
         remember_denied: store.options.remember_denied,
-        denied_remembered: client.memory.lock().len(),
+        denied_remembered: client.memory.lock().map_or(0, |denied| denied.len()),
     }
 }
 

@@ -1,31 +1,65 @@
 //! Where denials are remembered. A hit may look without holding signals back, which would take most of
-//! its time. So a handler that forks may come in its midst, and then nobody may wait for it:
+//! its time. So a handler may come in its midst that forks, or that stops its thread until all others
+//! have stopped, as some collectors of garbage do; and nobody may wait for it:
 //!
 //! * Who looks like that does not wait either, and neither allocates nor frees.
+//! * Who holds signals back waits for a moment, then goes on as if nothing were remembered.
 //! * A fork takes the lock only if it is free. Else its child begins with a memory of its own, and leaves
 //!   the old one to whoever was in it.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use super::denied::Denied;
+use crate::deadline::Deadline;
 use crate::os::mutex::{Guard, Mutex, OwnedGuard};
+
+const PATIENCE: Duration = Duration::from_millis(2);
 
 #[derive(Default)]
 pub(super) struct Memory {
     denied: Arc<Mutex<Denied>>,
+    /// How often units may have been given back: what was asked before such a moment is not believed
+    /// after it.
+    given_back: AtomicU64,
+    /// Whether somebody who gave units back could not wait until he might say so.
+    is_outdated: AtomicBool,
     /// In a child: what it began with.
     next: OnceLock<Box<Memory>>,
 }
 
 impl Memory {
     /// For calls that hold signals back. Nobody waits for a server while holding it.
-    pub(super) fn lock(&self) -> Guard<'_, Denied> {
-        self.newest().denied.lock_unbounded()
+    pub(super) fn lock(&self) -> Option<Guard<'_, Denied>> {
+        let newest = self.newest();
+        let mut denied = newest.denied.lock(&Deadline::after(PATIENCE))?;
+        if newest.is_outdated.swap(false, Ordering::AcqRel) {
+            denied.forget_all();
+        }
+        Some(denied)
     }
 
     /// If nobody else is in there, for those who do not.
     pub(super) fn glance(&self) -> Option<Guard<'_, Denied>> {
-        self.newest().denied.try_lock()
+        let newest = self.newest();
+        let denied = newest.denied.try_lock()?;
+        (!newest.is_outdated.load(Ordering::Acquire)).then_some(denied)
+    }
+
+    /// How often units may have been given back until now.
+    pub(super) fn given_back(&self) -> u64 {
+        self.newest().given_back.load(Ordering::Acquire)
+    }
+
+    /// Units were given back, as `note` tells.
+    pub(super) fn give_back(&self, note: impl FnOnce(&mut Denied)) {
+        let newest = self.newest();
+        newest.given_back.fetch_add(1, Ordering::AcqRel);
+        match self.lock() {
+            Some(mut denied) => note(&mut denied),
+            None => newest.is_outdated.store(true, Ordering::Release),
+        }
     }
 
     /// For a fork; if nobody is in there.
@@ -52,14 +86,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_finds_somebody_in_there_does_not_wait() {
+    fn nobody_waits_for_who_is_in_there() {
         let memory = Memory::default();
         let somebody = memory.glance();
         assert!(somebody.is_some() && memory.glance().is_none() && memory.hold().is_none());
+        assert!(memory.lock().is_none());
         memory.begin_anew();
         assert!(memory.glance().is_some());
         drop(somebody);
         let held = memory.hold();
         assert!(held.is_some() && memory.glance().is_none());
+    }
+
+    #[test]
+    fn what_could_not_be_said_makes_all_be_forgotten() {
+        let memory = Memory::default();
+        let before = memory.given_back();
+        let somebody = memory.glance();
+        memory.give_back(|_| unreachable!());
+        assert!(memory.given_back() > before);
+        drop(somebody);
+        assert!(memory.glance().is_none() && memory.lock().is_some() && memory.glance().is_some());
     }
 }

@@ -15,6 +15,7 @@ mod client;
 mod denied;
 mod failure;
 mod info;
+mod lane;
 mod memory;
 mod registry;
 mod route;
@@ -29,7 +30,6 @@ use std::sync::Arc;
 
 use self::address::Address;
 use self::client::{Client, Timeouts};
-use self::denied::Id;
 use self::scheme::Scheme;
 use super::{Info, Store};
 use crate::clock::When;
@@ -96,7 +96,9 @@ impl RedisStore {
             |at: usize| check[at..].first_chunk().map_or(0, |half| i64::from_le_bytes(*half));
         let key = format!("{}:key_secret", self.prefix);
         let script = &self.client.scripts.secret;
-        if self.client.run(script, key.as_bytes(), &[half(0), half(8)])? != [1] {
+        let answer = self.client.run(script, key.as_bytes(), &[half(0), half(8)]);
+        let (answer, _) = answer.map_err(|fault| self.client.described(&fault))?;
+        if answer != [1] {
             return Err(Error::invalid(format!(
                 "store {}: its keys are hashed under another key_secret; give that, or another prefix",
                 self.client.address.shown
@@ -154,10 +156,12 @@ impl Store for RedisStore {
         let mut removed = 0;
         for &index in rules {
             let scheme = &self.schemes[index];
-            let counters = self.client.run(&self.client.scripts.reset, &scheme.key(key), &[])?;
+            let answer = self.client.run(&self.client.scripts.reset, &scheme.key(key), &[]);
+            // Also if the answer was lost.
+            let ids = self.ids_beside(scheme, key);
+            self.client.memory.give_back(|denied| ids.iter().for_each(|id| denied.forget(id)));
+            let (counters, _) = answer.map_err(|fault| self.client.described(&fault))?;
             removed += counters.first().map_or(0, |&counters| counters.max(0).unsigned_abs());
-            let id = Id { scheme: scheme.number, client: *key };
-            self.client.memory.lock().forget(&id);
         }
         Ok(removed)
     }

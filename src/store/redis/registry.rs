@@ -19,12 +19,17 @@ static REGISTRY: Mutex<Vec<Arc<Client>>> = Mutex::new(Vec::new());
 pub(super) fn acquire(address: Address, timeouts: Timeouts) -> Result<Arc<Client>> {
     let deadline = Deadline::after(MAX_BUSY_TIMEOUT);
     let _call = Call::enter(&deadline)?;
-    let mut clients = lock(&deadline)?;
     let is_it = |client: &&Arc<Client>| client.address == address && client.timeouts == timeouts;
+    let known = lock(&deadline)?.iter().find(is_it).cloned();
+    // Not under the lock, which a fork waits for: files are read.
+    let client = match known {
+        Some(client) => client,
+        None => Arc::new(Client::new(address.clone(), timeouts)?),
+    };
+    let mut clients = lock(&deadline)?;
     let client = match clients.iter().find(is_it) {
-        Some(client) => Arc::clone(client),
+        Some(known) => Arc::clone(known),
         None => {
-            let client = Arc::new(Client::new(address, timeouts)?);
             clients.push(Arc::clone(&client));
             client
         }

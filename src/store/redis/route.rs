@@ -35,12 +35,12 @@ pub(super) struct Slots {
 }
 
 impl Route {
-    pub(super) fn new(address: &Address, breaker: Breaker) -> Self {
+    pub(super) fn new(address: &Address) -> Self {
         let known = match (&address.mode, address.endpoints.first()) {
             (Mode::Single, Some(endpoint)) => Known::One(endpoint.clone()),
             _ => Known::Nothing,
         };
-        Self { known, is_stale: false, looked_at: None, breaker }
+        Self { known, is_stale: false, looked_at: None, breaker: Breaker::default() }
     }
 
     /// The server of a slot, if it is known and need not be looked for now.
@@ -167,7 +167,7 @@ mod tests {
     }
 
     fn of(address: &[u8]) -> Route {
-        Route::new(&Address::parse(address).unwrap().0, Breaker::default())
+        Route::new(&Address::parse(address).unwrap().0)
     }
 
     fn text(text: &str) -> Value {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::denied::Untold;
+use super::failure::Fault;
 use super::script::RuleScripts;
 use crate::judge::Counter;
 use crate::key::StoredKey;
@@ -37,9 +38,6 @@ pub(super) enum Said {
     Counted(Time, Vec<Counter>),
     /// Nothing was done, since at that time it is another month.
     OtherMonth(Time),
-    /// Its clock is outside the years that exist.
-    NoTime,
-    Senseless,
 }
 
 impl Scheme {
@@ -54,6 +52,11 @@ impl Scheme {
         self.prefix == prefix
             && self.rule == rule.name()
             && self.windows.iter().copied().eq(windows)
+    }
+
+    /// Whether counters of both may stand under one key.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        self.prefix == other.prefix && self.rule == other.rule
     }
 
     pub(super) fn has_limits(&self, limits: usize) -> bool {
@@ -87,18 +90,18 @@ impl Scheme {
         arguments
     }
 
-    pub(super) fn read(&self, answer: &[i64]) -> Said {
-        let Some((now_ms, counts)) = answer.split_first() else { return Said::Senseless };
-        let Ok(now) = Time::from_millis(*now_ms) else { return Said::NoTime };
+    pub(super) fn read(&self, answer: &[i64]) -> Result<Said, Fault> {
+        let (now_ms, counts) = answer.split_first().ok_or(Fault::Senseless)?;
+        let now = Time::from_millis(*now_ms).map_err(|_| Fault::NoTime)?;
         if counts.is_empty() {
-            return Said::OtherMonth(now);
+            return Ok(Said::OtherMonth(now));
         }
         let is_in_range = counts.iter().all(|count| (0..=MAX_UNITS).contains(count));
         if counts.len() != 2 * self.windows.len() || !is_in_range {
-            return Said::Senseless;
+            return Err(Fault::Senseless);
         }
         let counters = counts.chunks_exact(2);
         let counters = counters.map(|pair| Counter { attempts: pair[0], admitted: pair[1] });
-        Said::Counted(now, counters.collect())
+        Ok(Said::Counted(now, counters.collect()))
     }
 }

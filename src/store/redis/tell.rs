@@ -8,8 +8,8 @@ use super::RedisStore;
 use super::ask::Reply;
 use super::client::integers;
 use super::denied::{Id, Untold};
+use super::lane::Server;
 use super::scheme::{Said, Scheme, Sent};
-use super::slot;
 use crate::clock;
 
 /// Of how many clients at most: the server takes half a millisecond.
@@ -20,65 +20,59 @@ struct Told {
     id: Id,
     untold: Untold,
     scheme: Arc<Scheme>,
-    key: Vec<u8>,
 }
 
 impl RedisStore {
-    /// Tells, in one go, what others have attempted whose turn is near, and learns how they stand. What
-    /// cannot be told now is kept; whoever of them asks next sees why.
-    pub(super) fn tell_of_others(&self) {
-        let sent = Instant::now();
-        let interval = self.options.flush_interval;
-        let due = self.client.memory.lock().nearly_due(MOST_TOLD, sent, interval);
+    /// Tells a server that has just answered, in one go, what others have attempted whose turn is near, and
+    /// learns how they stand. What cannot be told is kept for the next of their hits, which sees why.
+    pub(super) fn tell_of_others(&self, server: &Arc<Server>) {
+        let (memory, sent) = (&self.client.memory, Instant::now());
+        let Some(mut denied) = memory.lock() else { return };
+        let (given_back, interval) = (memory.given_back(), self.options.flush_interval);
+        let due = denied.nearly_due(server, MOST_TOLD, sent, interval);
+        drop(denied);
         let told = due.into_iter().filter_map(|(id, untold)| {
             let scheme = self.client.scheme(id.scheme)?;
-            Some(Told { id, untold, key: scheme.key(&id.client), scheme })
+            Some(Told { id, untold, scheme })
         });
         let told: Vec<_> = told.collect();
-        let Some(first) = told.first() else { return };
-        let Some(server) = self.client.known_server(slot::of(&first.key)) else {
-            return self.keep(&told);
-        };
-        let is_there =
-            |it: &Told| self.client.known_server(slot::of(&it.key)) == Some(server.clone());
-        let (told, elsewhere): (Vec<_>, Vec<_>) = told.into_iter().partition(is_there);
-        self.keep(&elsewhere);
-        let calls: Vec<_> = told.iter().map(|it| self.call(it)).collect();
-        let answers = match self.client.run_all(&server, &calls) {
+        if told.is_empty() {
+            return;
+        }
+        let calls: Vec<_> = told.iter().map(Told::call).collect();
+        let answers = match self.client.run_all(&server.endpoint, &calls) {
             Ok(answers) => answers,
-            Err(fault) => {
-                if !fault.may_have_run() {
-                    self.keep(&told);
-                }
-                return;
-            }
+            // They may have been counted.
+            Err(fault) if fault.may_have_run() => return,
+            Err(_) => Vec::new(),
         };
         let received = Instant::now();
-        for (it, answer) in told.into_iter().zip(answers) {
-            match integers(answer).map(|numbers| it.scheme.read(&numbers)) {
-                Ok(Said::Counted(now, counters)) => {
-                    let mut reply = Reply { now, counters, sent, received };
-                    reply.add(it.untold, &it.scheme);
-                    let seen = reply.seen(&it.scheme, false);
-                    self.client.memory.lock().remember(it.id, seen);
+        let mut answers = answers.into_iter();
+        let Some(mut denied) = memory.lock() else { return };
+        let is_believed = memory.given_back() == given_back;
+        for Told { id, untold, scheme } in told {
+            let answer = answers.next().and_then(|answer| integers(answer).ok());
+            match answer.map(|numbers| scheme.read(&numbers)) {
+                Some(Ok(Said::Counted(now, counters))) if is_believed => {
+                    let server = Arc::clone(server);
+                    let mut reply = Reply { now, counters, sent, received, server };
+                    reply.add(untold, &scheme);
+                    denied.remember(id, reply.seen(&scheme, false));
                 }
-                _ => self.keep(&[it]),
+                Some(Ok(Said::Counted(..))) => denied.forget_answer(&id),
+                _ => denied.not_told(&id, untold),
             }
         }
     }
+}
 
-    fn keep(&self, told: &[Told]) {
-        let mut denied = self.client.memory.lock();
-        for it in told {
-            denied.not_told(&it.id, it.untold);
-        }
-    }
-
-    /// A hit that costs nothing, so that nothing but the attempts is counted.
-    fn call(&self, told: &Told) -> Vec<u8> {
-        let keeps_past_windows = !self.options.auto_prune;
-        let guess = clock::now().ok();
-        let sent = Sent { given: None, guess, units: 0, untold: told.untold, keeps_past_windows };
-        told.scheme.scripts.hit.by_hash(&told.key, &told.scheme.arguments(&sent, repeat(0)))
+impl Told {
+    /// A hit that costs nothing, and to which nothing is granted, so that only the attempts are counted.
+    /// Past windows are left to others, who know whether they are to be kept.
+    fn call(&self) -> Vec<u8> {
+        let (untold, guess) = (self.untold, clock::now().ok());
+        let sent = Sent { given: None, guess, units: 0, untold, keeps_past_windows: true };
+        let arguments = self.scheme.arguments(&sent, repeat(0));
+        self.scheme.scripts.hit.by_hash(&self.scheme.key(&self.id.client), &arguments)
     }
 }

@@ -26,6 +26,7 @@ pub(super) fn config(files: &TlsFiles) -> Result<Arc<ClientConfig>> {
     let mut config = match (&files.certificate, &files.key) {
         (Some(certificate), Some(key)) => {
             let chain = certificates(certificate, "cert")?;
+            must_be_file(key, "key")?;
             let key = PrivateKeyDer::from_pem_file(key).map_err(|_| unusable(key, "key"))?;
             config.with_client_auth_cert(chain, key).map_err(|_| unusable(certificate, "cert"))?
         }
@@ -56,12 +57,19 @@ fn roots_of_system() -> Result<RootCertStore> {
 }
 
 fn certificates(path: &Path, option: &str) -> Result<Vec<CertificateDer<'static>>> {
+    must_be_file(path, option)?;
     let found = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     let found: Vec<_> = found.map_err(|_| unusable(path, option))?;
     if found.is_empty() {
         return Err(unusable(path, option));
     }
     Ok(found)
+}
+
+/// Others, a FIFO say, might never give anything.
+fn must_be_file(path: &Path, option: &str) -> Result<()> {
+    let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());
+    if is_file { Ok(()) } else { Err(unusable(path, option)) }
 }
 
 fn unusable(path: &Path, option: &str) -> Error {
