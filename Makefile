@@ -88,7 +88,7 @@ test-languages: build ## C, Python and PHP at once on one store
 # The library with another default durability, and the tests for which it matters how hits are counted.
 # (`faults` tries both wherever it runs.)
 DURABLE_HIT := target/attack/durable-hit/libratelite.so
-STORE_TESTS := c clock files first_open fork format growth hosts kills locks model secrets semantics store turns
+STORE_TESTS := c clock files fork format growth hosts kills locks model secrets semantics store turns
 HOST_TESTS  := c fork hosts kills locks turns
 
 test-durable-hit: build ## the same, where each hit is in the file before it is answered

@@ -16,7 +16,7 @@ fn output(command: &mut Command) -> String {
 fn make(target: &str, variables: &[(&str, &Path)]) -> String {
     let variables = variables.iter().map(|(name, path)| format!("{name}={}", path.display()));
     support::library_dir();
-    let mut make = Command::new("make");
+    let mut make = support::without_package("make");
     // Else an outer make's own variables would count here.
     make.env_remove("MAKEFLAGS").current_dir(support::root());
     output(make.arg(target).args(variables))

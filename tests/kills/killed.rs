@@ -51,7 +51,11 @@ fn survive(kinds: &[Kind; 8], rounds: u32) {
     let store = directory.join("store.db");
     let mut dice = Dice(u64::from(std::process::id()) | 1);
     println!("seed {}", dice.0);
-    let rounds = if support::scale() == 1 { rounds } else { ROUNDS_OF_A_SOAK };
+    let rounds = match support::mode() {
+        _ if support::scale() > 1 => ROUNDS_OF_A_SOAK,
+        Mode::Interval => rounds,
+        Mode::Hit | Mode::Rows => rounds.div_ceil(2),
+    };
     let (mut number, mut kills) = (0, 0);
     for _ in 0..rounds {
         let mut next = |kind| {

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support;
 
 const PROCESSES: u32 = 32;
-const ROUNDS: u32 = 200;
+const ROUNDS: u32 = 100;
 
 #[test]
 fn thirty_two_racing_first_opens_of_a_new_path_all_succeed() {

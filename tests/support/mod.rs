@@ -319,17 +319,24 @@ impl<K: PartialEq> Once<K> {
     }
 }
 
-const OF_PACKAGE: [&str; 3] = ["CARGO_MANIFEST_", "CARGO_PKG_", "OUT_DIR"];
-
 fn cargo_build(extra: &[&OsStr]) -> Command {
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = without_package(env!("CARGO"));
     command.args(["build", "--release", "--lib", "--quiet"]).args(extra).current_dir(root());
-    // What cargo tells a test of its own package would have `ring` compiled anew here, and once more
-    // by the next `cargo build` from a shell.
-    for (name, _) in
-        std::env::vars().filter(|(name, _)| OF_PACKAGE.iter().any(|it| name.starts_with(it)))
-    {
-        command.env_remove(name);
+    command
+}
+
+/// A command that does not hear what cargo tells a test of its own package. Else `ring` would be compiled
+/// anew by it, and once more by the next `cargo build` from a shell.
+pub fn without_package(program: &str) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        let told = name.to_string_lossy();
+        if told == "OUT_DIR"
+            || told.starts_with("CARGO_MANIFEST_")
+            || told.starts_with("CARGO_PKG_")
+        {
+            command.env_remove(&name);
+        }
     }
     command
 }
