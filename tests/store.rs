@@ -508,11 +508,14 @@ fn what_is_no_store_name_is_refused() {
         ("", "empty"),
         ("file:limits.db", "file:"),
         ("postgres://localhost/0", "postgres:"),
+        ("redis:/user:sesame@host", "://"),
+        ("redis-foo:user:sesame@host", "redis-foo:"),
         ("/nonexistent-directory/limits.db", "directory"),
     ] {
         let error = Limiter::open(name, "1/s", &support::options()).err().unwrap();
         assert_eq!(error.code(), Code::Invalid, "{error}");
         assert!(error.to_string().contains(says), "{error}");
+        assert!(!error.to_string().contains("sesame"), "{error}");
     }
 }
 

@@ -206,13 +206,16 @@ fn open_on_server(
     Ok(AnyStore::Insured(Box::new(Insured::new(server, file))))
 }
 
-/// `file:…` and `scheme://…` mean other things to SQLite, and to later versions, than a file name.
+/// `file:…` and `scheme://…` mean other things to SQLite, and to later versions, than a file name. And so
+/// does `redis:/user:password@host`: as a path it would be shown in messages.
 fn uri_scheme(name: &[u8]) -> Option<&str> {
     let colon = name.iter().position(|&byte| byte == b':')?;
     let scheme = std::str::from_utf8(&name[..colon]).ok()?;
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-    let is_uri = scheme.eq_ignore_ascii_case("file") || name[colon + 1..].starts_with(b"//");
+    let lower = scheme.to_ascii_lowercase();
+    let is_server = ["redis", "valkey"].iter().any(|family| lower.starts_with(family));
+    let is_uri = lower == "file" || is_server || name[colon + 1..].starts_with(b"//");
     (is_scheme && is_uri).then_some(scheme)
 }
 
@@ -227,6 +230,9 @@ mod tests {
             ("FILE:limits.db?mode=memory", Some("FILE")),
             ("redis://localhost", Some("redis")),
             ("redis+unix://x", Some("redis+unix")),
+            ("Redis:/user:password@host", Some("Redis")),
+            ("valkeys:host", Some("valkeys")),
+            ("./redis:limits.db", None),
             ("limits.db", None),
             ("./file:limits.db", None),
             ("a:b.db", None),

@@ -41,21 +41,22 @@ fn certificates() -> TempDir {
 /// A server that speaks TLS at a port of its own, beside its plain one; clients need no certificate
 /// unless `wants_client` says so.
 fn server(files: &Path, certificate: &str, wants_client: bool) -> (Server, u16) {
+    let (options, port) = options(files, certificate, wants_client);
+    let options: Vec<_> = options.iter().map(String::as_str).collect();
+    (Server::with(&options), port)
+}
+
+fn options(files: &Path, certificate: &str, wants_client: bool) -> (Vec<String>, u16) {
     let path = |name: &str| files.join(name).to_str().unwrap().to_owned();
     let port = free_port();
-    let server = Server::with(&[
-        "--tls-port",
-        &port.to_string(),
-        "--tls-cert-file",
-        &path(&format!("{certificate}.pem")),
-        "--tls-key-file",
-        &path(&format!("{certificate}.key")),
-        "--tls-ca-cert-file",
-        &path("ca.pem"),
-        "--tls-auth-clients",
-        if wants_client { "yes" } else { "no" },
-    ]);
-    (server, port)
+    let options = [
+        ("--tls-port", port.to_string()),
+        ("--tls-cert-file", path(&format!("{certificate}.pem"))),
+        ("--tls-key-file", path(&format!("{certificate}.key"))),
+        ("--tls-ca-cert-file", path("ca.pem")),
+        ("--tls-auth-clients", if wants_client { "yes" } else { "no" }.into()),
+    ];
+    (options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect(), port)
 }
 
 fn hit(store: &str) -> Result<i64, (Code, String)> {
@@ -133,4 +134,50 @@ fn forks_and_threads_are_exact_by_tls() {
     let store = format!("rediss://localhost:{port}?ca={}", ca.display());
     super::hosts::forks_well(&server, &store);
     super::hosts::runs_well("stack", &store);
+}
+
+/// One that has all slots, and tells by TLS where they are.
+#[test]
+fn a_cluster_is_asked_by_tls() {
+    let files = certificates();
+    let (mut options, port) = options(files.path(), "here", false);
+    options.extend(["--cluster-enabled", "yes", "--tls-cluster", "yes"].map(str::to_owned));
+    let server = Server::with(&options.iter().map(String::as_str).collect::<Vec<_>>());
+    server.ask::<()>(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    super::server::wait_until("the cluster is well", || {
+        server.ask::<String>(&["CLUSTER", "INFO"]).contains("cluster_state:ok")
+    });
+    let ca = files.path().join("ca.pem");
+    for count in 1..=3 {
+        let store = format!("rediss-cluster://localhost:{port}?ca={}", ca.display());
+        assert_eq!(hit(&store), Ok(count));
+    }
+    let plain = format!("redis-cluster://localhost:{}", server.port());
+    assert_eq!(hit(&plain), Ok(4));
+}
+
+#[test]
+fn sentinels_and_their_master_are_asked_by_tls() {
+    let files = certificates();
+    let (master, port) = server(files.path(), "here", false);
+    let (mut options, sentinel) = options(files.path(), "here", false);
+    options.extend(["--tls-replication", "yes"].map(str::to_owned));
+    let lines = options.chunks(2).map(|pair| format!("{} {}", &pair[0][2..], pair[1]));
+    let monitored = format!("sentinel monitor mymaster 127.0.0.1 {port} 1");
+    let text: Vec<_> = ["port 0".to_owned(), monitored].into_iter().chain(lines).collect();
+    let file = files.path().join("sentinel.conf");
+    std::fs::write(&file, text.join("\n")).unwrap();
+    let mut command = Command::new(super::server::program());
+    command.arg(&file).arg("--sentinel").stdout(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    super::server::wait_until("the sentinel answers", || {
+        std::net::TcpStream::connect(("127.0.0.1", sentinel)).is_ok()
+    });
+    let ca = files.path().join("ca.pem");
+    let store = format!("rediss-sentinel://127.0.0.1:{sentinel}/mymaster?ca={}", ca.display());
+    let counts: Vec<_> = (0..3).map(|_| hit(&store)).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(counts, [Ok(1), Ok(2), Ok(3)]);
+    assert!(master.ask::<u32>(&["DBSIZE"]) > 0);
 }
