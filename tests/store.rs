@@ -508,6 +508,7 @@ fn what_is_no_store_name_is_refused() {
         ("", "empty"),
         ("file:limits.db", "file:"),
         ("postgres://localhost/0", "postgres:"),
+        ("localhost:6379", "host and its port"),
         ("redis:/user:sesame@host", "://"),
         ("redis-foo:user:sesame@host", "redis-foo:"),
         ("/nonexistent-directory/limits.db", "directory"),

@@ -52,8 +52,8 @@
  * ERRORS
  *
  * Functions that can fail return RL_OK (0) or a negative code, and never take a failure for an
- * allowance. After a failure nothing is spent (the attempt may stay counted), the result is all zero
- * (a denial), and rl_last_error() says in one line what failed, on what, and what to do. No argument that is NULL
+ * allowance. After a failure nothing is spent (the attempt may stay counted; of a server, see there for
+ * RL_EUNAVAILABLE and RL_EPERM), the result is all zero (a denial), and rl_last_error() says in one line what failed, on what, and what to do. No argument that is NULL
  * or out of range crashes; a pointer that is not NULL must be what the function says.
  *
  *
@@ -188,6 +188,7 @@
  *     redis+unix://[user[:password]@]/path/of/socket[?db=N]
  *     redis-cluster://[...@]host[:port],host[:port],...             rediss-cluster:// by TLS
  *     redis-sentinel://[...@]host[:port],.../master[/db]            rediss-sentinel:// by TLS
+ *     valkey://, valkeys://                                         the same as redis://, rediss://
  *
  *     ?prefix=ratelite    what every key begins with
  *     &ca=FILE            of TLS: the authorities to trust, in place of the system's

@@ -177,8 +177,11 @@ pub struct rl_options {
     /// Of a store on a server: RL_ON: a client that it has denied is refused by this process, without
     /// asking again, until one of the rule's windows ends; up to 16,384 clients. The server is told of
     /// those attempts by hits that ask, a client's after flush_interval_ms, then ever more seldom, up to
-    /// eight times that. So `count` lags for others, and so does what a refund or a reset in another
-    /// process gives back. Default RL_OFF. Files take no notice.
+    /// eight times that; and by rl_close(), once an interval, for command_timeout_ms at most. So `count`
+    /// lags for others, and so does what a refund or a reset gives back in another process, or by a
+    /// limiter with another address or other timeouts. Not counted is what a process has not told when
+    /// it ends otherwise, and what was attempted at given times that then went back. Default RL_OFF.
+    /// Files take no notice.
     pub remember_denied: i64,
     /// Of a store on a server, if not NULL: path of a store file, NUL-terminated, that takes over while
     /// the server is away: hits are then counted there alone, by limits of its own. RL_EINVAL for a store

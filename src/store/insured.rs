@@ -12,6 +12,7 @@ use crate::clock::{self, When};
 use crate::error::{Code, Error, Result};
 use crate::judge::Question;
 use crate::key::StoredKey;
+use crate::os::mutex::Mutex;
 use crate::outcome::Outcome;
 
 pub(crate) struct Insured<S, L> {
@@ -22,6 +23,8 @@ pub(crate) struct Insured<S, L> {
     /// How often that changed, and when it did last, in wall-clock milliseconds; 0: never.
     switches: AtomicU64,
     switched_ms: AtomicI64,
+    /// Why the local one took over; only ever tried, so that nobody waits for one who is gone by a fork.
+    failure: Mutex<Option<String>>,
 }
 
 /// What both tell, and who answers.
@@ -39,6 +42,8 @@ struct InsuranceInfo {
     switches: u64,
     /// When that last changed; null: never.
     switched_ms: Option<i64>,
+    /// Why it took over; null while it does not answer.
+    cause: Option<String>,
     /// The store that takes over; null if it does not tell.
     local: Option<Value>,
 }
@@ -51,10 +56,12 @@ impl<S: Store, L: Store> Insured<S, L> {
             is_local: AtomicBool::new(false),
             switches: AtomicU64::new(0),
             switched_ms: AtomicI64::new(0),
+            failure: Mutex::new(None),
         }
     }
 
-    fn is_local_now(&self, is_local: bool) {
+    fn is_local_now(&self, failure: Option<&Error>) {
+        let is_local = failure.is_some();
         if self.is_local.load(Ordering::Relaxed) == is_local
             || self.is_local.swap(is_local, Ordering::Relaxed) == is_local
         {
@@ -62,6 +69,9 @@ impl<S: Store, L: Store> Insured<S, L> {
         }
         self.switches.fetch_add(1, Ordering::Relaxed);
         self.switched_ms.store(clock::wall_ms(), Ordering::Relaxed);
+        if let Some(mut known) = self.failure.try_lock() {
+            *known = failure.map(ToString::to_string);
+        }
     }
 
     /// Runs a call where it can be answered; the failure of both is one of the shared store.
@@ -73,11 +83,11 @@ impl<S: Store, L: Store> Insured<S, L> {
         let failure = match shared(&self.shared) {
             Err(failure) if is_away(&failure) => failure,
             answered => {
-                self.is_local_now(false);
+                self.is_local_now(None);
                 return answered;
             }
         };
-        self.is_local_now(true);
+        self.is_local_now(Some(&failure));
         local(&self.local).map_err(|local| {
             let message = format!("{failure}; and its insurance failed too: {local}");
             Error::new(failure.code(), message)
@@ -141,6 +151,7 @@ impl<S: Store, L: Store> Store for Insured<S, L> {
                 active: self.is_local.load(Ordering::Relaxed),
                 switches: self.switches.load(Ordering::Relaxed),
                 switched_ms: (switched_ms != 0).then_some(switched_ms),
+                cause: self.failure.try_lock().and_then(|failure| failure.clone()),
                 local: self.local.info().and_then(|info| told(&info)).ok(),
             },
         }))

@@ -166,7 +166,13 @@ pub(crate) fn open(
     if let Some(scheme) = scheme {
         return Err(Error::invalid(format!(
             "cannot open a store by \"{scheme}:\": give the path of a file (\"./{scheme}:…\" for \
-             one of that name)"
+             one of that name){SERVERS}"
+        )));
+    }
+    if is_host_and_port(name) {
+        return Err(Error::invalid(format!(
+            "the store looks like a host and its port: give the path of a file (\"./…\" for one of \
+             that name){SERVERS}"
         )));
     }
     if insured.is_some() {
@@ -206,6 +212,24 @@ fn open_on_server(
     Ok(AnyStore::Insured(Box::new(Insured::new(server, file))))
 }
 
+/// What else may be given.
+#[cfg(feature = "redis")]
+const SERVERS: &str = ", or the address of a server as redis://, rediss://, redis+unix://, \
+                       redis-cluster:// or redis-sentinel://";
+#[cfg(not(feature = "redis"))]
+const SERVERS: &str = "";
+
+/// A file of that name would be each machine's own, where one for all was meant.
+fn is_host_and_port(name: &[u8]) -> bool {
+    let Some(colon) = name.iter().rposition(|&byte| byte == b':') else { return false };
+    let (host, port) = (&name[..colon], &name[colon + 1..]);
+    let is_of_host = |&byte: &u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
+    !host.is_empty()
+        && host.iter().all(is_of_host)
+        && (1..=5).contains(&port.len())
+        && port.iter().all(u8::is_ascii_digit)
+}
+
 /// `file:…` and `scheme://…` mean other things to SQLite, and to later versions, than a file name. And so
 /// does `redis:/user:password@host`: as a path it would be shown in messages.
 fn uri_scheme(name: &[u8]) -> Option<&str> {
@@ -222,6 +246,16 @@ fn uri_scheme(name: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_and_its_port_are_no_file() {
+        for name in ["127.0.0.1:6379", "localhost:6379", "[::1]:6379", "a-b.example:1"] {
+            assert!(is_host_and_port(name.as_bytes()), "{name}");
+        }
+        for name in ["./localhost:6379", "limits.db", "a:b.db", ":6379", "a:", "a:123456", "/x:1"] {
+            assert!(!is_host_and_port(name.as_bytes()), "{name}");
+        }
+    }
 
     #[test]
     fn only_uris_are_taken_for_uris() {

@@ -189,6 +189,26 @@ fn a_denial_that_was_under_way_does_not_outlast_what_was_given_back() {
     }
 }
 
+/// A server that was asked in vain has said nothing: the next hit asks.
+#[test]
+fn a_lost_answer_is_no_denial() {
+    let server = Server::start();
+    let switch = Switch::to(server.port());
+    let mut options = Options::default();
+    options.remember_denied = true;
+    options.flush_interval = Duration::from_secs(2);
+    let limiter = Limiter::open(&switch.url(), "1/day", &options).unwrap();
+    let direct = Limiter::open(&server.url(), "1/day", &Options::default()).unwrap();
+    let hit = || limiter.hit(None, b"client", 1, None);
+    wait_until("it is denied", || hit().is_ok_and(|outcome| !outcome.allowed));
+    thread::sleep(Duration::from_millis(2_050));
+    switch.swallow_all_of_now();
+    assert_eq!(hit().unwrap_err().code(), Code::Unavailable);
+    direct.refund(None, b"client", 1, None).unwrap();
+    wait_until("others are answered", || limiter.hit(None, b"another", 1, None).is_ok());
+    assert!(hit().unwrap().allowed);
+}
+
 #[test]
 fn attempts_that_cannot_be_told_are_kept() {
     let mut server = Server::start();
@@ -208,6 +228,23 @@ fn attempts_that_cannot_be_told_are_kept() {
     let other = Limiter::open(&server.url(), "2/day", &Options::default()).unwrap();
     assert_eq!(other.status(None, b"client", None).unwrap().count, 101);
     server.kill();
+}
+
+#[test]
+fn a_limiter_that_is_closed_tells_all() {
+    let server = Server::start();
+    let limiter = open(&server, "2/day", 60_000);
+    let clients: Vec<_> = (0..150).map(|number| format!("client {number}").into_bytes()).collect();
+    for client in clients.iter().chain(&clients) {
+        (0..10).for_each(|_| {
+            limiter.hit(None, client, 1, None).unwrap();
+        });
+    }
+    drop(limiter);
+    let other = Limiter::open(&server.url(), "2/day", &Options::default()).unwrap();
+    for client in &clients {
+        assert_eq!(other.status(None, client, None).unwrap().count, 20);
+    }
 }
 
 /// What was refused at a time counts in the windows that it fell into, also if time goes back.

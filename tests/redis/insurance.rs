@@ -37,6 +37,7 @@ fn a_file_takes_over_and_hands_back() {
         assert_eq!((outcome.insured, outcome.count, outcome.limit), (false, count, 10));
     }
     assert_eq!(insurance(&limiter)["active"], false);
+    assert_eq!(insurance(&limiter)["cause"], Value::Null);
     server.kill();
     // A quarter of ten, rounded down, from the beginning.
     for (count, allowed) in [(1, true), (2, true), (3, false)] {
@@ -51,6 +52,7 @@ fn a_file_takes_over_and_hands_back() {
     assert_eq!((status.insured, status.count), (true, 3));
     assert!(limiter.refund(Some("r"), b"client", 1, None).unwrap().allowed);
     assert_eq!(insurance(&limiter)["active"], true);
+    assert!(insurance(&limiter)["cause"].as_str().unwrap().contains("store redis://"));
     assert_eq!(insurance(&limiter)["switches"], 1);
     assert_eq!(insurance(&limiter)["local"]["engine"], "sqlite");
     let begun = Instant::now();

@@ -30,7 +30,7 @@ use function strlen;
  *
  * Every method throws InvalidArgumentException for a wrong argument or after close(), and, unless
  * it says otherwise, RateLiteException when the store fails. After a failure nothing is spent; the
- * attempt may stay counted.
+ * attempt may stay counted. (Of a server, the answer to a hit that is spent may have been lost.)
  */
 final class Limiter
 {

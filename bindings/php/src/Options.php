@@ -42,8 +42,9 @@ final class Options
      *                                           to 60000. Default 100.
      * @param int|null    $commandTimeoutMs      Of a store on a server: how long an answer may take. Default 100.
      * @param bool|null   $rememberDenied        Of a store on a server: true: a denied client is refused by this worker,
-     *                                           without asking, until a window ends; the server is told each
-     *                                           flushIntervalMs, so counts lag. Default false.
+     *                                           without asking, until a window ends; the server is told after
+     *                                           flushIntervalMs, then ever more seldom, so counts lag. Default
+     *                                           false.
      * @param string|null $insurance             Of a store on a server: path of a store's file that takes over while the
      *                                           server is away, by limits of its own; Result::$insured tells.
      * @param string|null $insurancePolicy       Those limits: a policy with rules of the same names, in the same order.

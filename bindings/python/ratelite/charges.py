@@ -7,13 +7,13 @@ of headers.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, MutableMapping
 from typing import Any, NamedTuple, Optional
 from urllib.parse import quote
 
 from ._arguments import Key
+from ._problems import UNANSWERED, problem
 from .errors import RateLimitExceeded, StoreError
 from .limiter import Limiter
 from .result import Result
@@ -130,7 +130,7 @@ class Charges:
         if result.error is not None:
             return unavailable(result.error)
         if limiter is None:
-            return _refusal(429, "Too Many Requests", [], _problem(429, str(error)))
+            return _refusal(429, "Too Many Requests", [], problem(429, str(error)).encode())
         if all(result is not made for _, made in self._results.values()):
             # The handler asked a limiter itself: that answer decides, for outer layers too.
             self._results[(id(result),)] = limiter, result
@@ -146,8 +146,8 @@ def merged(theirs: Iterable[tuple[str, str]], ours: Headers) -> Headers:
 
 def unavailable(error: StoreError) -> Refusal:
     """The response when the store failed: what failed is for the log, not for the client."""
-    detail = "The rate limiter cannot answer at the moment."
-    return _refusal(503, "Service Unavailable", [("Retry-After", "1")], _problem(503, detail))
+    body = problem(503, UNANSWERED).encode()
+    return _refusal(503, "Service Unavailable", [("Retry-After", "1")], body)
 
 
 def rule_of_path(limiter: Limiter, method: str, path: str) -> Optional[str]:
@@ -166,12 +166,6 @@ def rule_of_path(limiter: Limiter, method: str, path: str) -> Optional[str]:
 
 #: Blanks, what ends a path in a policy or a target, and bytes that are no UTF-8.
 _NOT_IN_A_POLICY = re.compile("[\\s\\x00-\\x1f\\x7f;,#?\\ud800-\\udfff]")
-
-
-def _problem(status: int, detail: str) -> bytes:
-    titles = {429: "Too Many Requests", 503: "Service Unavailable"}
-    body = {"type": "about:blank", "title": titles[status], "status": status, "detail": detail}
-    return json.dumps(body).encode()
 
 
 def _refusal(status: int, reason: str, headers: Headers, body: bytes) -> Refusal:

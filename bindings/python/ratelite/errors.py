@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 class RateliteError(Exception):
     """A call failed; nothing was spent, though the attempt may stay counted.
 
+    But after a `StoreUnavailableError`, of a server, the hit may be spent: its answer may have
+    been lost.
+
     `code` is the number of the C ABI (`RL_EBUSY` is -4), 0 if no C function was asked. `message`
     is one line: what failed, on what, what to do. It never holds a key or a secret.
     """

@@ -17,6 +17,7 @@ from ._handle import Slot, give_slot, take_slot, unpack
 from ._library import PathLike, load
 from ._native import CLOSED, Native
 from ._prepared import ONE, ONE_UNIT, SIZES, SYSTEM_CLOCK
+from ._problems import UNANSWERED, problem
 from .decorator import CostOf, KeyOf, limit
 from .errors import ClosedError, InvalidArgumentError, RateLimitExceeded
 from .ip import address_key
@@ -83,7 +84,7 @@ class Limiter(Native):
 
     Every call can raise InvalidArgumentError, UnknownRuleError, ClosedError, TypeError, and
     StoreError unless `on_error` says otherwise. After a failure nothing was spent; the attempt may
-    stay counted.
+    stay counted. (Of a server, the answer to a hit that is spent may have been lost.)
     """
 
     def __init__(
@@ -357,8 +358,13 @@ class Limiter(Native):
         ]
 
     def problem(self, result: Result) -> str:
-        """The body of a refusal: JSON, `application/problem+json` of RFC 9457. Never a key."""
+        """The body of a refusal: JSON, `application/problem+json` of RFC 9457. Never a key.
+
+        Of a result that `on_error` made, a 503.
+        """
         handle = self._open_handle()
+        if result.error is not None:
+            return problem(503, UNANSWERED)
         return text(self._library, self._library.rl_problem, handle.pointer, packed(result))
 
     def ip_key(self, ip: str, v6_prefix: int = 64) -> str:

@@ -49,7 +49,8 @@ class Result(NamedTuple):
     rule: str
     """The rule's name."""
     error: Optional[StoreError] = None
-    """Why this is no answer of the store, but the limiter's `on_error`; then all numbers are 0."""
+    """Why this is no answer of the store, but the limiter's `on_error`; then all numbers are 0,
+    but `retry_after` of a denial is 1."""
 
     def __bool__(self) -> bool:
         return self.allowed

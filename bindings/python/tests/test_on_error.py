@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import sqlite3
 from collections.abc import Iterator
@@ -58,6 +59,7 @@ def test_deny_refuses_and_says_why(busy: Path, caplog: pytest.LogCaptureFixture)
     limiter = limiter_of(busy, "deny")
     result = limiter.hit("alice")
     assert not result
+    assert json.loads(limiter.problem(result))["status"] == 503
     assert isinstance(result.error, StoreBusyError)
     assert result.retry_after == 1
     with pytest.raises(RateLimitExceeded, match="since the store failed") as caught:

@@ -303,7 +303,9 @@ impl Options {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             let (name, value) = (decoded(name)?, decoded(value)?);
             if value.is_empty() {
-                return Err(wrong("an option of its query has no value"));
+                return Err(wrong(
+                    "an option of its query has no value (a \"?\" in a password is written as %3F)",
+                ));
             }
             if options.iter().any(|(known, _)| *known == name) {
                 return Err(wrong("an option of its query stands there twice"));

@@ -80,22 +80,22 @@ impl RedisStore {
         if let Some(denial) = self.recall(&mut denied, asked, cost) {
             return Ok(denial);
         }
-        let (id, given_back) = (asked.id(), memory.given_back());
-        let untold = denied.ask(&id, asked.when, Instant::now());
+        let (id, place) = (asked.id(), asked.scheme.place(asked.key));
+        let given_back = memory.given_back(place);
+        let untold = denied.ask(&id, Instant::now());
         drop(denied);
-        let reply = self.say(asked, script, units, untold).inspect_err(|fault| {
-            if !fault.may_have_run()
-                && let Some(mut denied) = memory.lock()
-            {
-                denied.not_told(&id, untold);
-            }
-        });
+        let reply =
+            self.say(asked, script, units, untold).inspect_err(|fault| match memory.lock() {
+                Some(mut denied) if fault.may_have_counted() => denied.ask_again(&id),
+                Some(mut denied) => denied.not_told(&id, untold),
+                None => {}
+            });
         let mut reply = self.described(reply)?;
         reply.add(untold, asked.scheme);
         let (answer, outcome) = reply.outcome(asked);
         let server = Arc::clone(&reply.server);
         if let Some(mut denied) = memory.lock() {
-            let is_believed = memory.given_back() == given_back;
+            let is_believed = memory.given_back(place) == given_back;
             match answer {
                 Answer::Wait | Answer::Never if is_believed => {
                     let is_given = matches!(asked.when, When::At(_));
@@ -114,7 +114,7 @@ impl RedisStore {
         let reply = self.say(asked, &asked.scheme.scripts.refund, cost, Untold::NONE);
         // Also if the answer was lost.
         let (mut untold, ids) = (Untold::NONE, self.ids_beside(asked.scheme, asked.key));
-        self.client.memory.give_back(|denied| {
+        self.client.memory.give_back(asked.scheme.place(asked.key), |denied| {
             untold = denied.untold(&asked.id());
             ids.iter().for_each(|id| denied.ask_again(id));
         });

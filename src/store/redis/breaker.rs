@@ -53,6 +53,11 @@ impl Breaker {
         self.tripped = Some(Tripped { fault: fault.clone(), probes, until: now + pause });
     }
 
+    /// Whether calls are kept away, or were until a moment ago.
+    pub(super) fn is_of_late(&self, now: Instant) -> bool {
+        self.tripped.as_ref().is_some_and(|tripped| now < tripped.until + LONGEST_PAUSE)
+    }
+
     /// Whether calls are kept away.
     pub(super) fn is_tripped(&self) -> bool {
         self.tripped.is_some()

@@ -461,6 +461,7 @@ pub(super) fn integers(answer: Value) -> std::result::Result<Vec<i64>, Fault> {
         _ => None,
     };
     let numbers = match answer {
+        Value::ServerError(error) => return Err(Fault::Refused(Refusal::of(&error))),
         Value::Array(values) => values.into_iter().map(of).collect(),
         single => of(single).map(|number| vec![number]),
     };

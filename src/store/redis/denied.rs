@@ -34,6 +34,8 @@ pub(super) struct Denied {
     told: [VecDeque<(Id, Instant)>; MOST_DOUBLINGS + 1],
     /// When those were last looked for whose window has ended.
     swept: Option<Instant>,
+    /// When all was last told at the end of a limiter.
+    ended: Option<Instant>,
 }
 
 /// A client, and the number of the scheme that it is counted by.
@@ -66,6 +68,9 @@ pub(super) struct Seen {
     pub(super) received: Instant,
     pub(super) server: Arc<Server>,
 }
+
+/// What the server is to be told of clients.
+pub(super) type ToTell = Vec<(Id, Untold)>;
 
 /// Attempts that the server does not know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,28 +121,26 @@ impl Denied {
     }
 
     /// The server is going to be asked of a client, by one for all; what it is to be told.
-    pub(super) fn ask(&mut self, id: &Id, when: When, instant: Instant) -> Untold {
+    pub(super) fn ask(&mut self, id: &Id, instant: Instant) -> Untold {
         let Some(entry) = self.entries.get_mut(id) else { return Untold::NONE };
         entry.asked = Some(instant);
-        let untold = std::mem::replace(&mut entry.untold, Untold::NONE);
-        if entry.seen.time(when, instant).is_none() {
-            self.entries.remove(id);
-        }
-        untold
+        std::mem::replace(&mut entry.untold, Untold::NONE)
     }
 
     /// The server has denied a hit.
     pub(super) fn remember(&mut self, id: Id, mut seen: Seen) {
         let asked = seen.received;
         let (mut untold, mut denials) = (Untold::NONE, 0);
-        if let Some(known) = self.entries.get(&id)
-            && known.seen.spans == seen.spans
-        {
-            // Attempted while the server was asked.
-            (untold, denials) = (known.untold, known.denials.saturating_add(1));
-            for counter in &mut seen.counters {
-                let attempts = counter.attempts.saturating_add(untold.attempts);
-                counter.attempts = attempts.min(MAX_UNITS);
+        if let Some(known) = self.entries.get(&id) {
+            untold = known.untold;
+            if known.seen.spans == seen.spans {
+                // Several that were under way together are one.
+                denials = known.denials + usize::from(seen.sent >= known.seen.received);
+                // Attempted while the server was asked.
+                for counter in &mut seen.counters {
+                    let attempts = counter.attempts.saturating_add(untold.attempts);
+                    counter.attempts = attempts.min(MAX_UNITS);
+                }
             }
         } else if self.entries.len() >= MOST_ENTRIES {
             // Not for each newcomer: it takes a millisecond.
@@ -165,7 +168,7 @@ impl Denied {
         most: usize,
         instant: Instant,
         interval: Duration,
-    ) -> Vec<(Id, Untold)> {
+    ) -> ToTell {
         let (mut due, mut elsewhere) = (Vec::new(), Vec::new());
         for (denials, told) in self.told.iter_mut().enumerate() {
             let nearly = pause(interval, denials) * 3 / 4;
@@ -177,7 +180,8 @@ impl Denied {
                 && let Some((id, at)) = told.pop_front()
             {
                 let Some(entry) = self.entries.get_mut(&id) else { continue };
-                if entry.asked != Some(at) || entry.untold == Untold::NONE {
+                let is_over = entry.seen.time(When::Now, instant).is_none();
+                if entry.asked != Some(at) || entry.untold == Untold::NONE || is_over {
                     continue;
                 }
                 if Arc::ptr_eq(&entry.seen.server, server) {
@@ -187,11 +191,40 @@ impl Denied {
                     elsewhere.push((id, at));
                 }
             }
-            while let Some(waiting) = elsewhere.pop() {
-                told.push_front(waiting);
-            }
+            // Behind the others, so that a server that is gone does not stand in their way.
+            told.extend(elsewhere.drain(..));
         }
         due
+    }
+
+    /// As [`Denied::nearly_due`], of whatever server, and whether its turn is near or not.
+    pub(super) fn any_untold(&mut self, most: usize) -> Option<(Arc<Server>, ToTell)> {
+        let can_be_told = |entry: &Entry| {
+            let Seen { is_given, server, .. } = &entry.seen;
+            entry.untold != Untold::NONE && !is_given && !server.is_resting()
+        };
+        let first = self.entries.values().find(|entry| can_be_told(entry))?;
+        let server = Arc::clone(&first.seen.server);
+        let theirs = self
+            .entries
+            .iter_mut()
+            .filter(|(_, entry)| can_be_told(entry) && Arc::ptr_eq(&entry.seen.server, &server));
+        let untold = theirs
+            .take(most)
+            .map(|(id, entry)| (*id, std::mem::replace(&mut entry.untold, Untold::NONE)));
+        let untold = untold.collect();
+        Some((server, untold))
+    }
+
+    /// Whether all that is untold is to be told, since a limiter is closed: once an interval, because some
+    /// hosts open and close one for each request.
+    pub(super) fn is_end_due(&mut self, instant: Instant, interval: Duration) -> bool {
+        let is_due = |at: Instant| instant.saturating_duration_since(at) >= interval;
+        if self.ended.is_none_or(is_due) {
+            self.ended = Some(instant);
+            return true;
+        }
+        false
     }
 
     /// What was to be told was not, and cannot have been counted: the next hit tells it.
@@ -229,9 +262,10 @@ impl Denied {
     }
 
     /// Somebody could not say whose units were given back.
-    pub(super) fn forget_all(&mut self) {
-        self.entries.clear();
-        self.told.iter_mut().for_each(VecDeque::clear);
+    pub(super) fn ask_again_all(&mut self) {
+        for entry in self.entries.values_mut() {
+            (entry.asked, entry.denials) = (None, 0);
+        }
     }
 
     /// What is still to be told is told by somebody else.
@@ -323,7 +357,7 @@ mod tests {
             let known = self.denied.recall(&id(0), (0, limits), cost, when, instant, INTERVAL);
             match known {
                 Some(outcome) => Ok(outcome.count),
-                None => Err(self.denied.ask(&id(0), when, instant)),
+                None => Err(self.denied.ask(&id(0), instant)),
             }
         }
     }
@@ -363,7 +397,9 @@ mod tests {
         let at = |ms| When::At(Time::from_millis(START_MS + ms).unwrap());
         assert_eq!(scene.hit(2, at(9_999)), Ok(6));
         assert_eq!(scene.hit(3, at(10_000)), Err(untold(2, 9_999)));
-        assert_eq!(scene.denied.len(), 0);
+        // Until it is told.
+        scene.denied.not_told(&id(0), untold(2, 9_999));
+        assert_eq!(scene.hit(3, at(10_000)), Err(untold(2, 9_999)));
     }
 
     #[test]

@@ -165,6 +165,13 @@ impl Fault {
         matches!(self, Self::NoAnswer(_))
     }
 
+    /// Whether attempts that were told may have been counted: a script may be refused in its midst.
+    pub(super) fn may_have_counted(&self) -> bool {
+        let is_of_midst =
+            |refusal: &Refusal| matches!(refusal.word, Word::NoPermission | Word::Other);
+        self.may_have_run() || matches!(self, Self::Refused(refusal) if is_of_midst(refusal))
+    }
+
     /// Whether another server may have taken this one's place.
     pub(super) fn is_of_place(&self) -> bool {
         match self {
@@ -205,7 +212,7 @@ impl Fault {
             Self::Refused(refusal) => refusal.meaning(),
             Self::Resting(fault) => {
                 let (code, cause, cure) = fault.meaning();
-                (code, format!("{cause} (not asked again yet)"), cure)
+                (code, format!("{cause} (it is tried again within a second)"), cure)
             }
             Self::Nowhere(reason) => {
                 let cure = "see what the sentinels or the cluster say of themselves";
@@ -238,7 +245,8 @@ impl Cause {
         }
         let cure = match self.kind {
             _ if self.is_timeout() => {
-                "see whether it is up and quick; else raise connect_timeout_ms or command_timeout_ms"
+                "see whether it is up and quick, and speaks TLS if the address says so; else raise \
+                 connect_timeout_ms or command_timeout_ms"
             }
             io::ErrorKind::InvalidData => {
                 "see that a Redis or Valkey listens there, with or without TLS as the address says, \
@@ -259,7 +267,8 @@ impl Refusal {
                 (Code::Full, text, cure)
             }
             Word::NoLogin => {
-                let cure = "give the right user and password in the address";
+                let cure =
+                    "give the right user and password in the address, or none if it has none";
                 (Code::Permission, text, cure)
             }
             Word::NoPermission => {
@@ -281,7 +290,9 @@ impl Refusal {
             }
             Word::NotNow => (Code::Unavailable, text, "wait until it has recovered"),
             Word::NoScript | Word::Other => {
-                (Code::Unavailable, text, "it must be Redis 5 or newer, or Valkey, with scripts")
+                let cure = "see that the address fits (database, cluster, sentinels), and that it is \
+                            Redis 5 or newer, or Valkey, with scripts";
+                (Code::Unavailable, text, cure)
             }
         }
     }
@@ -303,6 +314,19 @@ mod tests {
         let answer = redis::parse_redis_value(format!("{line}\r\n").as_bytes()).unwrap();
         let redis::Value::ServerError(error) = answer else { panic!("{answer:?}") };
         Fault::Refused(Refusal::of(&error))
+    }
+
+    #[test]
+    fn attempts_are_told_again_only_where_they_cannot_have_been_counted() {
+        for (line, may) in [
+            ("-OOM full", false),
+            ("-MOVED 1 a:1", false),
+            ("-NOSCRIPT no", false),
+            ("-NOPERM no", true),
+            ("-ERR in its midst", true),
+        ] {
+            assert_eq!(refused(line).may_have_counted(), may, "{line}");
+        }
     }
 
     #[test]

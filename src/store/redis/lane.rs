@@ -42,10 +42,12 @@ struct Lane {
     purpose: Purpose,
     idle: Vec<Connection>,
     breaker: Breaker,
+    /// Whether its server has left the route: then only its breaker is of use, for who is sent there.
+    has_left: bool,
 }
 
-/// One lane a server and purpose. Whoever ends a call finds none if its server has left the route
-/// meanwhile: nothing is kept of such a one.
+/// One lane a server and purpose. Of a server that has left the route no connection is kept, and nothing at
+/// all once calls are no longer kept away from it.
 #[derive(Default)]
 pub(super) struct Lanes(Vec<Lane>);
 
@@ -59,7 +61,7 @@ impl Lanes {
     ) -> Result<(), Fault> {
         if self.find(to).is_none() {
             let (server, breaker) = (Server::new(to.0.clone()), Breaker::default());
-            self.0.push(Lane { server, purpose: to.1, idle: Vec::new(), breaker });
+            self.0.push(Lane { server, purpose: to.1, idle: Vec::new(), breaker, has_left: false });
         }
         self.find(to).map_or(Ok(()), |lane| lane.breaker.admit(now, probe))
     }
@@ -78,7 +80,9 @@ impl Lanes {
         lane.breaker.succeeded(Instant::now());
         lane.note();
         match connection {
-            Some(connection) if lane.idle.len() < MOST_IDLE => lane.idle.push(connection),
+            Some(connection) if lane.idle.len() < MOST_IDLE && !lane.has_left => {
+                lane.idle.push(connection);
+            }
             Some(_) => {}
             None => lane.idle.clear(),
         }
@@ -117,9 +121,15 @@ impl Lanes {
     /// Nothing is asked of other servers any more.
     pub(super) fn leave_others(&mut self, servers: &[Endpoint]) {
         self.abandon_foreign();
-        self.0.retain(|lane| {
-            lane.purpose == Purpose::Masters || servers.contains(&lane.server.endpoint)
-        });
+        let now = Instant::now();
+        for lane in &mut self.0 {
+            let stays = servers.contains(&lane.server.endpoint);
+            lane.has_left = lane.purpose == Purpose::Counters && !stays;
+            if lane.has_left {
+                lane.idle.clear();
+            }
+        }
+        self.0.retain(|lane| !lane.has_left || lane.breaker.is_of_late(now));
     }
 
     pub(super) fn idle(&self) -> usize {
@@ -128,7 +138,7 @@ impl Lanes {
 
     /// Whether calls are kept away from some server.
     pub(super) fn is_any_resting(&self) -> bool {
-        self.of_counters().any(|lane| lane.breaker.is_tripped())
+        self.of_counters().any(|lane| !lane.has_left && lane.breaker.is_tripped())
     }
 
     /// Lets go of connections whose descriptors the host has closed, without closing what stands
@@ -171,7 +181,7 @@ mod tests {
     const PROBE: Duration = Duration::from_millis(200);
 
     #[test]
-    fn nothing_is_kept_of_a_server_that_left() {
+    fn a_server_that_left_is_not_told_of() {
         let (stays, leaves) = (Endpoint::Tcp("a".into(), 1), Endpoint::Tcp("b".into(), 1));
         let (mut lanes, now) = (Lanes::default(), Instant::now());
         let fault = Fault::Nowhere("gone");
@@ -185,6 +195,8 @@ mod tests {
         // The end of a call that was under way.
         lanes.failed((&leaves, Purpose::Counters), now, &fault);
         assert!(!lanes.is_any_resting());
+        // Who is sent there all the same does not wait for it.
+        assert!(lanes.admit((&leaves, Purpose::Counters), now, PROBE).is_err());
     }
 
     #[test]

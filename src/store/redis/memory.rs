@@ -15,18 +15,32 @@ use super::denied::Denied;
 use crate::deadline::Deadline;
 use crate::os::mutex::{Guard, Mutex, OwnedGuard};
 
-const PATIENCE: Duration = Duration::from_millis(2);
+/// Longer than a thread is away that another takes the place of.
+const PATIENCE: Duration = Duration::from_millis(20);
 
-#[derive(Default)]
+/// By how many counters it is told apart whose units were given back.
+const PLACES: usize = 256;
+
 pub(super) struct Memory {
     denied: Arc<Mutex<Denied>>,
-    /// How often units may have been given back: what was asked before such a moment is not believed
-    /// after it.
-    given_back: AtomicU64,
+    /// By place, how often units may have been given back: what was asked before such a moment is not
+    /// believed after it.
+    given_back: [AtomicU64; PLACES],
     /// Whether somebody who gave units back could not wait until he might say so.
     is_outdated: AtomicBool,
     /// In a child: what it began with.
     next: OnceLock<Box<Memory>>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            denied: Arc::default(),
+            given_back: std::array::from_fn(|_| AtomicU64::new(0)),
+            is_outdated: AtomicBool::new(false),
+            next: OnceLock::new(),
+        }
+    }
 }
 
 impl Memory {
@@ -35,7 +49,7 @@ impl Memory {
         let newest = self.newest();
         let mut denied = newest.denied.lock(&Deadline::after(PATIENCE))?;
         if newest.is_outdated.swap(false, Ordering::AcqRel) {
-            denied.forget_all();
+            denied.ask_again_all();
         }
         Some(denied)
     }
@@ -47,15 +61,15 @@ impl Memory {
         (!newest.is_outdated.load(Ordering::Acquire)).then_some(denied)
     }
 
-    /// How often units may have been given back until now.
-    pub(super) fn given_back(&self) -> u64 {
-        self.newest().given_back.load(Ordering::Acquire)
+    /// How often units may have been given back until now, at a [`place`](super::scheme::Scheme::place).
+    pub(super) fn given_back(&self, place: u64) -> u64 {
+        self.newest().given_back[place as usize % PLACES].load(Ordering::Acquire)
     }
 
-    /// Units were given back, as `note` tells.
-    pub(super) fn give_back(&self, note: impl FnOnce(&mut Denied)) {
+    /// Units were given back there, as `note` tells.
+    pub(super) fn give_back(&self, place: u64, note: impl FnOnce(&mut Denied)) {
         let newest = self.newest();
-        newest.given_back.fetch_add(1, Ordering::AcqRel);
+        newest.given_back[place as usize % PLACES].fetch_add(1, Ordering::AcqRel);
         match self.lock() {
             Some(mut denied) => note(&mut denied),
             None => newest.is_outdated.store(true, Ordering::Release),
@@ -99,12 +113,12 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_said_makes_all_be_forgotten() {
+    fn what_could_not_be_said_makes_all_ask_again() {
         let memory = Memory::default();
-        let before = memory.given_back();
+        let (before, others) = (memory.given_back(7), memory.given_back(8));
         let somebody = memory.glance();
-        memory.give_back(|_| unreachable!());
-        assert!(memory.given_back() > before);
+        memory.give_back(7, |_| unreachable!());
+        assert!(memory.given_back(7) > before && memory.given_back(8) == others);
         drop(somebody);
         assert!(memory.glance().is_none() && memory.lock().is_some() && memory.glance().is_some());
     }

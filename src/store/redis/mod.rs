@@ -159,7 +159,9 @@ impl Store for RedisStore {
             let answer = self.client.run(&self.client.scripts.reset, &scheme.key(key), &[]);
             // Also if the answer was lost.
             let ids = self.ids_beside(scheme, key);
-            self.client.memory.give_back(|denied| ids.iter().for_each(|id| denied.forget(id)));
+            self.client
+                .memory
+                .give_back(scheme.place(key), |denied| ids.iter().for_each(|id| denied.forget(id)));
             let (counters, _) = answer.map_err(|fault| self.client.described(&fault))?;
             removed += counters.first().map_or(0, |&counters| counters.max(0).unsigned_abs());
         }
@@ -179,6 +181,11 @@ impl Store for RedisStore {
 
 impl Drop for RedisStore {
     fn drop(&mut self) {
+        if self.options.remember_denied
+            && let Ok(_call) = enter()
+        {
+            self.tell_of_all();
+        }
         registry::release(&self.client, self.options.keep_open);
     }
 }

@@ -1,5 +1,6 @@
 //! How a rule is counted on a server: under which keys, in which windows, by which scripts.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::denied::Untold;
@@ -61,6 +62,13 @@ impl Scheme {
 
     pub(super) fn has_limits(&self, limits: usize) -> bool {
         self.windows.len() == limits
+    }
+
+    /// Where a client's counters stand, as a hash: the same for all schemes beside.
+    pub(super) fn place(&self, client: &StoredKey) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.prefix, &self.rule, client).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Of a client's counters.

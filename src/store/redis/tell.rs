@@ -7,7 +7,8 @@ use std::time::Instant;
 use super::RedisStore;
 use super::ask::Reply;
 use super::client::integers;
-use super::denied::{Id, Untold};
+use super::denied::{Id, ToTell, Untold};
+use super::failure::Fault;
 use super::lane::Server;
 use super::scheme::{Said, Scheme, Sent};
 use crate::clock;
@@ -20,6 +21,8 @@ struct Told {
     id: Id,
     untold: Untold,
     scheme: Arc<Scheme>,
+    /// As it was before.
+    given_back: u64,
 }
 
 impl RedisStore {
@@ -28,41 +31,65 @@ impl RedisStore {
     pub(super) fn tell_of_others(&self, server: &Arc<Server>) {
         let (memory, sent) = (&self.client.memory, Instant::now());
         let Some(mut denied) = memory.lock() else { return };
-        let (given_back, interval) = (memory.given_back(), self.options.flush_interval);
-        let due = denied.nearly_due(server, MOST_TOLD, sent, interval);
+        let due = denied.nearly_due(server, MOST_TOLD, sent, self.options.flush_interval);
         drop(denied);
-        let told = due.into_iter().filter_map(|(id, untold)| {
-            let scheme = self.client.scheme(id.scheme)?;
-            Some(Told { id, untold, scheme })
-        });
-        let told: Vec<_> = told.collect();
-        if told.is_empty() {
+        if !due.is_empty() {
+            self.tell(server, due);
+        }
+    }
+
+    /// A limiter is closed: tells all that is untold, for as long as a command may take.
+    pub(super) fn tell_of_all(&self) {
+        let (memory, begun) = (&self.client.memory, Instant::now());
+        let interval = self.options.flush_interval;
+        if !memory.lock().is_some_and(|mut denied| denied.is_end_due(begun, interval)) {
             return;
         }
+        while begun.elapsed() < self.client.timeouts.command {
+            let untold = memory.lock().and_then(|mut denied| denied.any_untold(MOST_TOLD));
+            let Some((server, untold)) = untold else { return };
+            if !self.tell(&server, untold) {
+                return;
+            }
+        }
+    }
+
+    /// Whether the server answered.
+    fn tell(&self, server: &Arc<Server>, untold: ToTell) -> bool {
+        let (memory, sent) = (&self.client.memory, Instant::now());
+        let told = untold.into_iter().filter_map(|(id, untold)| {
+            let scheme = self.client.scheme(id.scheme)?;
+            let given_back = memory.given_back(scheme.place(&id.client));
+            Some(Told { id, untold, scheme, given_back })
+        });
+        let told: Vec<_> = told.collect();
         let calls: Vec<_> = told.iter().map(Told::call).collect();
-        let answers = match self.client.run_all(&server.endpoint, &calls) {
-            Ok(answers) => answers,
-            // They may have been counted.
-            Err(fault) if fault.may_have_run() => return,
-            Err(_) => Vec::new(),
-        };
-        let received = Instant::now();
-        let mut answers = answers.into_iter();
-        let Some(mut denied) = memory.lock() else { return };
-        let is_believed = memory.given_back() == given_back;
-        for Told { id, untold, scheme } in told {
-            let answer = answers.next().and_then(|answer| integers(answer).ok());
-            match answer.map(|numbers| scheme.read(&numbers)) {
-                Some(Ok(Said::Counted(now, counters))) if is_believed => {
+        let answers = self.client.run_all(&server.endpoint, &calls);
+        let (received, is_answered) = (Instant::now(), answers.is_ok());
+        let mut answers = match answers {
+            Ok(answers) => answers.into_iter().map(integers).collect(),
+            Err(fault) => vec![Err(fault); told.len()],
+        }
+        .into_iter();
+        let Some(mut denied) = memory.lock() else { return is_answered };
+        for Told { id, untold, scheme, given_back } in told {
+            let answer = answers.next().unwrap_or(Err(Fault::Senseless));
+            match answer.and_then(|numbers| scheme.read(&numbers)) {
+                Ok(Said::Counted(now, counters)) => {
+                    if memory.given_back(scheme.place(&id.client)) != given_back {
+                        denied.forget_answer(&id);
+                        continue;
+                    }
                     let server = Arc::clone(server);
                     let mut reply = Reply { now, counters, sent, received, server };
                     reply.add(untold, &scheme);
                     denied.remember(id, reply.seen(&scheme, false));
                 }
-                Some(Ok(Said::Counted(..))) => denied.forget_answer(&id),
-                _ => denied.not_told(&id, untold),
+                Err(fault) if fault.may_have_counted() => denied.ask_again(&id),
+                Ok(Said::OtherMonth(_)) | Err(_) => denied.not_told(&id, untold),
             }
         }
+        is_answered
     }
 }
 
