@@ -31,15 +31,15 @@ final class PingApi
     private readonly \Closure $timeToPrune;
 
     /**
-     * @param string                     $store         Path of the store.
+     * @param string                     $store         Path of the store, or a server's address.
      * @param int                        $limit         Requests to /ping that a client has in a window.
      * @param int                        $windowSeconds Length of that window.
      * @param (\Closure(): bool)|null    $timeToPrune   Whether this request tidies up; null: one in a hundred does.
      */
     public function __construct(string $store, int $limit = 3, int $windowSeconds = 60, ?\Closure $timeToPrune = null)
     {
-        // With audit, each request that passes is a row of api_calls, in the transaction that counts it.
-        $options = new Options(audit: true);
+        // With audit, each request that passes is a row of api_calls, in the transaction that counts it. A server has no rows.
+        $options = new Options(audit: !str_contains($store, '://'));
         $this->ping = new Limiter($store, "ping: $limit/{$windowSeconds}s", $options);
         $this->global = new Limiter($store, 'global: 100/min', $options);
         $this->strict = new Limiter($store, 'strict: 5/min', $options);

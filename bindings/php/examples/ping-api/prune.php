@@ -16,6 +16,8 @@ use RateLite\Limiter;
 use RateLite\Options;
 
 $store = getenv('RATELITE_STORE') ?: sys_get_temp_dir() . '/ping-api.db';
-// Every rule on the store is pruned, whichever policy the limiter has; audit says for how long api_calls is kept.
-$removed = (new Limiter($store, 'ping: 3/60s', new Options(audit: true)))->prune();
+// Every rule on the store is pruned, whichever policy the limiter has; audit says for how long api_calls is kept. A server
+// needs no pruning.
+$options = new Options(audit: !str_contains($store, '://'));
+$removed = (new Limiter($store, 'ping: 3/60s', $options))->prune();
 echo "$removed counters removed\n";
