@@ -490,8 +490,10 @@ typedef struct rl_options {
    * asking again, until one of the rule's windows ends; up to 16,384 clients. The server is told of
    * those attempts by hits that ask, a client's after flush_interval_ms, then ever more seldom, up to
    * eight times that; and by rl_close(), once an interval, for command_timeout_ms at most. So `count`
-   * lags for others, and so does what a refund or a reset in another process gives back; what a
-   * process has not told when it ends otherwise is not counted. Default RL_OFF. Files take no notice.
+   * lags for others, and so does what a refund or a reset gives back in another process, or by a
+   * limiter with another address or other timeouts. Not counted is what a process has not told when
+   * it ends otherwise, and what was attempted at given times that then went back. Default RL_OFF.
+   * Files take no notice.
    */
   int64_t remember_denied;
   /**
