@@ -15,12 +15,6 @@ fn open(server: &Server, policy: &str, interval_ms: u64) -> Limiter {
     Limiter::open(&server.url(), policy, &options).unwrap()
 }
 
-fn commands(server: &Server) -> i64 {
-    let stats: String = server.ask(&["INFO", "stats"]);
-    let line = stats.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
-    line.unwrap().trim().parse().unwrap()
-}
-
 #[test]
 fn a_flood_that_is_refused_costs_no_round_trip() {
     let server = Server::start();
@@ -28,14 +22,14 @@ fn a_flood_that_is_refused_costs_no_round_trip() {
     for _ in 0..3 {
         limiter.hit(None, b"client", 1, None).unwrap();
     }
-    let (before, begun) = (commands(&server), Instant::now());
+    let (before, begun) = (server.commands(), Instant::now());
     for count in 4..=10_003 {
         let outcome = limiter.hit(None, b"client", 1, None).unwrap();
         assert!(!outcome.allowed && outcome.retry_after > 0);
         assert_eq!((outcome.count, outcome.remaining), (count, 0));
     }
     println!("{:?} each", begun.elapsed() / 10_000);
-    assert!(commands(&server) - before < 10);
+    assert!(server.commands() - before < 10);
     // Others see it when it is told; this process at once.
     let other = Limiter::open(&server.url(), "2/day", &Options::default()).unwrap();
     assert_eq!(other.status(None, b"client", None).unwrap().count, 3);
@@ -59,7 +53,7 @@ fn attempts_are_told_ever_more_seldom() {
     // One more hit tells the rest.
     limiter.hit(None, b"client", 1, None).unwrap();
     assert_eq!(other.status(None, b"client", None).unwrap().count, hits + 1);
-    assert!(commands(&server) < 100);
+    assert!(server.commands() < 100);
 }
 
 #[test]
@@ -77,11 +71,11 @@ fn one_hit_tells_of_all_whose_turn_is_near() {
     flood(&another, &clients[60..]);
     flood(&limiter, &clients[..60]);
     thread::sleep(Duration::from_millis(60));
-    let before = commands(&server);
+    let before = server.commands();
     limiter.hit(None, &clients[0], 1, None).unwrap();
     limiter.hit(None, &clients[0], 1, None).unwrap();
     // A hit, and 64 of the others; those of another policy know scripts that the server has, too.
-    let told = commands(&server) - before;
+    let told = server.commands() - before;
     println!("{told} commands");
     let other = Limiter::open(&server.url(), "2/day", &Options::default()).unwrap();
     let is_told = |client: &&Vec<u8>| other.status(None, client, None).unwrap().count == 5;

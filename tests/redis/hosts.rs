@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use super::server::Server;
 use super::support::{self, Report};
 
-fn program(flags: &[&str]) -> PathBuf {
+fn program(source: &str, flags: &[&str]) -> PathBuf {
     let beside = format!("-I{}", support::root().join("tests/c").display());
-    support::compile("redis/host.c", &[&[beside.as_str()], flags].concat())
+    support::compile(source, &[&[beside.as_str()], flags].concat())
 }
 
 fn run(flags: &[&str], mode: &str, store: &str) -> Report {
-    support::run(&program(flags), &support::library_dir(), 60, &[mode, store])
+    support::run(&program("redis/host.c", flags), &support::library_dir(), 60, &[mode, store])
 }
 
 pub fn runs_well(mode: &str, store: &str) -> Report {
@@ -82,11 +82,9 @@ fn handlers_that_stop_a_thread_in_the_midst_of_a_remembered_denial_hold_nobody_u
     floods_well("redis/stopped.c");
 }
 
-fn floods_well(program: &str) {
-    let beside = format!("-I{}", support::root().join("tests/c").display());
-    let compiled = support::compile(program, &[beside.as_str()]);
-    let server = Server::start();
-    let report = support::run(&compiled, &support::library_dir(), 60, &[&server.url()]);
+fn floods_well(source: &str) {
+    let (program, server) = (program(source, &[]), Server::start());
+    let report = support::run(&program, &support::library_dir(), 60, &[&server.url()]);
     println!("{report}");
     assert!(report.succeeded, "{report}");
 }

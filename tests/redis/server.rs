@@ -86,6 +86,13 @@ impl Server {
         command.query(&mut self.connection()).unwrap_or_else(|error| panic!("{words:?}: {error}"))
     }
 
+    /// How many it has run.
+    pub fn commands(&self) -> i64 {
+        let stats: String = self.ask(&["INFO", "stats"]);
+        let line = stats.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+        line.unwrap().trim().parse().unwrap()
+    }
+
     pub fn keys(&self) -> Vec<String> {
         self.connection().keys("*").unwrap()
     }

@@ -82,6 +82,11 @@ pub(super) struct Untold {
 
 impl Untold {
     pub(super) const NONE: Self = Self { attempts: 0, at_ms: -1 };
+
+    /// With more of them, the last of which was made at that time.
+    fn and(self, attempts: i64, at_ms: i64) -> Self {
+        Self { attempts: self.attempts.saturating_add(attempts).min(MAX_UNITS), at_ms }
+    }
 }
 
 impl Denied {
@@ -115,8 +120,7 @@ impl Denied {
             return None;
         }
         counters.copy_from_slice(after);
-        let attempts = entry.untold.attempts.saturating_add(cost.get()).min(MAX_UNITS);
-        entry.untold = Untold { attempts, at_ms: now.millis() };
+        entry.untold = entry.untold.and(cost.get(), now.millis());
         Some(Outcome::new(verdict, rule, limits, spans, counters, now))
     }
 
@@ -124,7 +128,7 @@ impl Denied {
     pub(super) fn ask(&mut self, id: &Id, instant: Instant) -> Untold {
         let Some(entry) = self.entries.get_mut(id) else { return Untold::NONE };
         entry.asked = Some(instant);
-        std::mem::replace(&mut entry.untold, Untold::NONE)
+        entry.take_untold()
     }
 
     /// The server has denied a hit.
@@ -186,7 +190,7 @@ impl Denied {
                 }
                 if Arc::ptr_eq(&entry.seen.server, server) {
                     entry.asked = Some(instant);
-                    due.push((id, std::mem::replace(&mut entry.untold, Untold::NONE)));
+                    due.push((id, entry.take_untold()));
                 } else {
                     elsewhere.push((id, at));
                 }
@@ -209,9 +213,7 @@ impl Denied {
             .entries
             .iter_mut()
             .filter(|(_, entry)| can_be_told(entry) && Arc::ptr_eq(&entry.seen.server, &server));
-        let untold = theirs
-            .take(most)
-            .map(|(id, entry)| (*id, std::mem::replace(&mut entry.untold, Untold::NONE)));
+        let untold = theirs.take(most).map(|(id, entry)| (*id, entry.take_untold()));
         let untold = untold.collect();
         Some((server, untold))
     }
@@ -230,8 +232,7 @@ impl Denied {
     /// What was to be told was not, and cannot have been counted: the next hit tells it.
     pub(super) fn not_told(&mut self, id: &Id, untold: Untold) {
         let Some(entry) = self.entries.get_mut(id) else { return };
-        let attempts = entry.untold.attempts.saturating_add(untold.attempts).min(MAX_UNITS);
-        entry.untold = Untold { attempts, at_ms: entry.untold.at_ms.max(untold.at_ms) };
+        entry.untold = entry.untold.and(untold.attempts, entry.untold.at_ms.max(untold.at_ms));
         entry.asked = None;
     }
 
@@ -257,15 +258,13 @@ impl Denied {
     /// Units may have been given back: the next hit asks.
     pub(super) fn ask_again(&mut self, id: &Id) {
         if let Some(entry) = self.entries.get_mut(id) {
-            (entry.asked, entry.denials) = (None, 0);
+            entry.ask_again();
         }
     }
 
     /// Somebody could not say whose units were given back.
     pub(super) fn ask_again_all(&mut self) {
-        for entry in self.entries.values_mut() {
-            (entry.asked, entry.denials) = (None, 0);
-        }
+        self.entries.values_mut().for_each(Entry::ask_again);
     }
 
     /// What is still to be told is told by somebody else.
@@ -277,6 +276,16 @@ impl Denied {
 
     pub(super) fn len(&self) -> usize {
         self.entries.len()
+    }
+}
+
+impl Entry {
+    fn take_untold(&mut self) -> Untold {
+        std::mem::replace(&mut self.untold, Untold::NONE)
+    }
+
+    fn ask_again(&mut self) {
+        (self.asked, self.denials) = (None, 0);
     }
 }
 
