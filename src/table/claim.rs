@@ -91,15 +91,15 @@ impl Table {
         }
     }
 
-    /// How often counters were forgotten until now, this one perhaps among them.
+    /// How often counters were reset until now, this one perhaps among them.
     pub(crate) fn forgotten(&self, identity: &Identity<'_>) -> u64 {
         self.stripe_of(self.bucket_of(identity.home())).forgotten.load(Ordering::SeqCst)
     }
 
     /// Takes units back that were admitted in a life of the counter which has ended: its slot was
     /// needed, so they stand in its row or in a later life. But not where they may be gone, since
-    /// counters were `forgotten` after they were admitted, or the window is over: that would take
-    /// somebody else's.
+    /// counters were `forgotten` after they were admitted, or expired ones pruned, or the window is
+    /// over: that would take somebody else's.
     pub(crate) fn undo_elsewhere(
         &self,
         identity: &Identity<'_>,
@@ -110,7 +110,8 @@ impl Table {
         deadline: &Deadline,
     ) -> Result<(), Trouble> {
         let held = self.lock_bucket(identity.home(), deadline)?;
-        if self.forgotten(identity) == forgotten {
+        let expires_ms = identity.window().expires_ms(identity.span());
+        if self.forgotten(identity) == forgotten && expires_ms > self.pruned_until_ms() {
             let step = Step::Refund { cost: changed.admitted() };
             self.claim_locked(&held, identity, step, when, rows, deadline)?;
         }

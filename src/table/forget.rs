@@ -56,19 +56,23 @@ impl Table {
         Ok(zeroed)
     }
 
-    /// Lets no mark tell any more of rows that expire until then, which are about to be removed.
+    /// Lets no mark tell any more of rows that expire until then, which are about to be removed, and
+    /// nobody take back what was admitted there.
     pub(crate) fn note_pruning(&self, past: Time) {
         let pruned_until = &self.mapping.header().rounds.pruned_until_ms;
         pruned_until.fetch_max(past.millis(), Ordering::AcqRel);
     }
 
+    /// Counters that expire until then may be gone.
+    pub(super) fn pruned_until_ms(&self) -> i64 {
+        self.mapping.header().rounds.pruned_until_ms.load(Ordering::Acquire)
+    }
+
     /// Frees the slots of counters that expired until `past`, unwritten. Returns how many of them had
     /// counted anything and had no row.
     pub(crate) fn prune(&self, past: Time, deadline: &Deadline) -> Result<u64, Trouble> {
+        // BEFORE a counter is taken out, as in a reset.
         self.note_pruning(past);
-        for stripe in self.mapping.stripes() {
-            stripe.forgotten.fetch_add(1, Ordering::SeqCst);
-        }
         let mut removed = 0;
         for (bucket, slots) in self.mapping.slots().chunks(BUCKET_SLOTS).enumerate() {
             if !slots.iter().any(|slot| is_expired(slot, past)) {

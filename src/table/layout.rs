@@ -67,7 +67,7 @@ pub(super) struct Rounds {
 #[repr(C, align(64))]
 pub(super) struct Stripe {
     pub(super) lock: LockWord,
-    /// How often counters were forgotten here: by a reset or a prune, which are about to take them out.
+    /// How often counters were forgotten here: by resets, which are about to take them out.
     pub(super) forgotten: AtomicU64,
 }
 

@@ -30,11 +30,10 @@ pub(crate) struct Written<'a> {
 impl Table {
     /// Whether SQLite holds the slot's value, as far as the slot knows.
     pub(super) fn is_clean(&self, slot: &Slot) -> bool {
-        let pruned_until = &self.mapping.header().rounds.pruned_until_ms;
         slot.mark.read_whole() == slot.state.read_whole()
-            && slot.snapshot().is_none_or(|(_, counted)| {
-                counted.expires_ms() > pruned_until.load(Ordering::Acquire)
-            })
+            && slot
+                .snapshot()
+                .is_none_or(|(_, counted)| counted.expires_ms() > self.pruned_until_ms())
     }
 
     /// About how many slots SQLite does not hold as they are.

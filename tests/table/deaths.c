@@ -12,6 +12,7 @@
  *     rounds                         of `crowd`, each of so many ms
  *     enough                         of `points`: it ends early, after so many deaths and stops
  *     lost                           1: the table's file is taken away before one comes after them
+ *     resets                         0: no key is reset
  *     slots, interval, durability    see answers.h
  *
  * The answers of the rules `one` and `short` are a file in FOLDER.
@@ -54,7 +55,7 @@ static struct shared *shared;
 static struct answer *answers;
 static rl_limiter *limiter;
 static struct worker workers[WORKERS];
-static int keys, is_last, started, deaths, stops;
+static int keys, with_resets, is_last, started, deaths, stops;
 static uint64_t dice;
 
 static void must(const char *call, int rule, int code)
@@ -152,7 +153,7 @@ static void call(void)
         refund_one(key);
     else if (which < 930)
         hit_one(FORGOTTEN, key);
-    else if (which < 945)
+    else if (which < 945 && with_resets)
         reset_one(key);
     else if (which < 995)
         status_of(below(&dice, 2) ? ONE : GIVEN, key);
@@ -388,6 +389,7 @@ int main(int count, char **words)
     const char *manner = words[3];
     keys = number_of("keys", 100);
     CHECK(keys <= MOST_KEYS);
+    with_resets = number_of("resets", 1);
     dice = new_dice(number_of("seed", 1));
     shared = shared_memory(sizeof *shared);
     answers = map_answers(words[2], "all", MOST_ANSWERS + FOR_THE_LAST);

@@ -56,6 +56,17 @@ fn a_process_may_stop_at_every_named_step() {
 }
 
 #[test]
+fn what_is_reserved_is_given_back_amidst_pruning_however_long_that_takes() {
+    for seed in 1..=support::scale() {
+        let host = Host::with_points("reserve-first=pause/20,reserve-refused=pause/2");
+        let seed = format!("seed={seed}");
+        let words = ["resets=0", &seed, "keys=60", SMALL, "interval=2", "durability=mixed"];
+        let report = survive(&host, "points", &words);
+        assert!(report.number("begun") > 1_000, "{report}");
+    }
+}
+
+#[test]
 fn processes_that_die_stop_and_pause_at_all_steps_lose_nothing_that_was_answered() {
     for seed in 1..=support::scale() {
         let host = Host::with_points("*=kill/1500,*=stop/3000,*=pause/1000");
