@@ -53,8 +53,9 @@
  *
  * Functions that can fail return RL_OK (0) or a negative code, and never take a failure for an
  * allowance. After a failure nothing is spent (the attempt may stay counted; of a server, see there for
- * RL_EUNAVAILABLE and RL_EPERM), the result is all zero (a denial), and rl_last_error() says in one line what failed, on what, and what to do. No argument that is NULL
- * or out of range crashes; a pointer that is not NULL must be what the function says.
+ * RL_EUNAVAILABLE and RL_EPERM), the result is all zero (a denial), and rl_last_error() says in one
+ * line what failed, on what, and what to do. No argument that is NULL or out of range crashes; a pointer
+ * that is not NULL must be what the function says.
  *
  *
  * OWNERSHIP

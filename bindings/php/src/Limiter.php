@@ -372,9 +372,11 @@ final class Limiter
     }
 
     /**
-     * What is in force, for people and for monitoring: versions, the store's path, durability, the kind
-     * of locks, sizes of the files, options, and the shared `table` (null: each hit is a transaction) with
-     * its `lag`: how far the file is behind, and why. More members may come with later versions.
+     * What is in force, for people and for monitoring; the header's rl_info() names the members. Of a file:
+     * durability, locks, sizes, options, and the shared `table` (null: each hit is a transaction) with its
+     * `lag`: how far the file is behind, and why. Of a server: its version and mode, whether it is
+     * `reachable`, and `insurance`, whose `local` store is told of likewise. More members may come with later
+     * versions.
      *
      * @return array<string, mixed>
      */

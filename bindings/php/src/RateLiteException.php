@@ -7,7 +7,8 @@ namespace RateLite;
 /**
  * Something failed: the store, the system, an argument. getCode() is one of the constants below,
  * or 0 where no code of the library applies; the message is one line that says what failed, on
- * what, and what to do. It never holds a key or a secret.
+ * what, and what to do. It never holds a key or a secret. Nothing was spent, though the attempt may
+ * stay counted; but a hit that failed with EUNAVAILABLE may be spent, since its answer may have been lost.
  */
 class RateLiteException extends \RuntimeException
 {
@@ -23,13 +24,13 @@ class RateLiteException extends \RuntimeException
     /** Others held the store until the wait was over. Trying again later may succeed. */
     public const EBUSY = -4;
 
-    /** The disk or the quota is full. */
+    /** The disk, the quota, or a server's memory is full. */
     public const EFULL = -5;
 
     /** Reading or writing the store failed. */
     public const EIO = -6;
 
-    /** The system refused access to the store or its directory. */
+    /** The system refused access to the store or its directory, or a server user, password or command. */
     public const EPERM = -7;
 
     /** The store, or the row that was asked for, is damaged. */
@@ -47,7 +48,7 @@ class RateLiteException extends \RuntimeException
     /** No memory is left. */
     public const ENOMEM = -12;
 
-    /** A store server cannot be reached. */
+    /** The store's server cannot be reached, or did not answer in time: then the call may have been counted. */
     public const EUNAVAILABLE = -13;
 
     /** A bug in ratelite was caught. Please report the message. */

@@ -8,8 +8,8 @@
     ├── LibraryError                          the shared library is missing or of another ABI
     └── StoreError                            the store could not answer: `on_error` decides
         ├── StoreBusyError                    others held it until the deadline
-        ├── StoreFullError                    disk or quota
-        ├── StoreAccessError                  permissions
+        ├── StoreFullError                    disk, quota, or a server's memory
+        ├── StoreAccessError                  permissions, or a server's users and passwords
         ├── StoreCorruptError                 damaged
         ├── StoreUnavailableError             its server is away
         ├── NotAStoreError                    another kind of file, or of a newer format
@@ -92,13 +92,16 @@ class StoreBusyError(StoreError):
 
 
 class StoreFullError(StoreError):
-    """The disk or the quota is full (`RL_EFULL`)."""
+    """The disk, the quota, or a server's memory is full (`RL_EFULL`)."""
 
     CODE = _abi.EFULL
 
 
 class StoreAccessError(StoreError):
-    """The system refused access to the store or its directory (`RL_EPERM`)."""
+    """The system refused access to the store or its directory (`RL_EPERM`).
+
+    Or a server refused user, password or command.
+    """
 
     CODE = _abi.EPERM
 

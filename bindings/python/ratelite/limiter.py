@@ -310,9 +310,11 @@ class Limiter(Native):
         return removed.value
 
     def info(self) -> dict[str, Any]:
-        """What is in force: versions, durability, locks, sizes, options, and `table`. For people.
+        """What is in force, for people and for monitoring. The header names the members.
 
-        `table` (None: each hit is a transaction) has a `lag`: how far the file is behind, and why.
+        Of a file: durability, locks, sizes, options, and `table` (None: each hit is a transaction)
+        with its `lag`: how far the file is behind, and why. Of a server: its version and mode,
+        whether it is `reachable`, and `insurance`, whose `local` store is told of likewise.
         """
         handle = self._open_handle()
         answer = text(self._library, self._library.rl_info, handle.pointer)
