@@ -19,7 +19,7 @@ use std::ffi::{c_int, c_void};
 use std::io;
 use std::os::fd::RawFd;
 
-use super::vfs::set_errno;
+use super::errno::set_errno;
 use super::{lock, written_log};
 use crate::switches;
 

@@ -17,6 +17,7 @@ pub(crate) mod anchor;
 pub(crate) mod batch;
 pub(crate) mod call;
 pub(crate) mod create;
+mod errno;
 pub(crate) mod fork;
 mod fork_mark;
 pub(crate) mod lock;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rusqlite::ffi;
 
+use super::errno::{errno, set_errno};
 use super::lock::{self, LockKind};
 use super::{batch, parked, signals};
 use crate::switches;
@@ -189,13 +190,4 @@ unsafe extern "C" fn sleep(_vfs: *mut ffi::sqlite3_vfs, microseconds: c_int) -> 
     let slept = microseconds.clamp(0, LONGEST_SLEEP_US);
     std::thread::sleep(Duration::from_micros(slept.unsigned_abs().into()));
     slept
-}
-
-fn errno() -> c_int {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
-}
-
-pub(super) fn set_errno(code: c_int) {
-    // SAFETY: the address of this thread's errno is always valid.
-    unsafe { *libc::__errno_location() = code };
 }

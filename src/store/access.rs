@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::connection::SharedConnection;
 use super::failure::Failure;
 use super::session::Session;
-use super::{housekeeping, prune, transaction};
+use super::{prune, transaction};
 use crate::clock;
 use crate::deadline::Deadline;
 use crate::error::Result;
@@ -117,7 +117,7 @@ impl Access {
         let Ok(wall_clock) = clock::now() else { return Ok(()) };
         let past = now.min(wall_clock);
         if let Some(at_most) = counters {
-            housekeeping::remove_counters(session, self.name(), past, at_most)?;
+            self.prune_counters(session, past, at_most)?;
         }
         if let Some(at_most) = audit {
             let (connection, format) = (&session.connection, session.meta.format);
@@ -126,6 +126,23 @@ impl Access {
             })?;
         }
         Ok(())
+    }
+
+    /// About so many, if there are any.
+    fn prune_counters(
+        &self,
+        session: &Session,
+        past: Time,
+        at_most: i64,
+    ) -> std::result::Result<(), Failure> {
+        let (connection, format) = (&session.connection, session.meta.format);
+        if !prune::has_expired(connection, past)? {
+            return Ok(());
+        }
+        session.tables.note_pruning(past);
+        transaction::write_known(connection, self.name(), format, |connection| {
+            prune::counters(connection, past, at_most).map(drop)
+        })
     }
 
     /// Returns whether there may be more.

@@ -1,17 +1,13 @@
 //! The counters of one key under one rule, as rows.
 
-use rusqlite::types::ValueRef;
-
 use super::failure::Failure;
-use super::schema;
 use super::session::Session;
+use super::{row, schema};
 use crate::clock::When;
-use crate::error::{Code, Error};
 use crate::judge::{Counter, Question, Verdict, judge};
 use crate::key::StoredKey;
 use crate::outcome::Outcome;
 use crate::policy::{Limit, Rule};
-use crate::units::MAX_UNITS;
 use crate::window::{Span, Time};
 
 /// A rule's limits and their current windows and counters, side by side.
@@ -52,9 +48,8 @@ impl<'a> Counters<'a> {
             let row = rows.next()?;
             is_stored.push(row.is_some());
             values.push(match row {
-                Some(row) => {
-                    checked(row.get_ref(0)?, row.get_ref(1)?).ok_or_else(|| damaged(rule))?
-                }
+                Some(row) => row::counter(row.get_ref(0)?, row.get_ref(1)?)
+                    .ok_or_else(|| row::damaged(rule.name()))?,
                 None => Counter::default(),
             });
         }
@@ -107,31 +102,4 @@ impl<'a> Counters<'a> {
 
 fn expires_ms(limit: &Limit, span: &Span) -> i64 {
     limit.window().expires_ms(span)
-}
-
-/// The schema allows nothing else, but whoever edits the file by hand can: a damaged row is an
-/// error, never an allowance.
-pub(super) fn checked(attempts: ValueRef<'_>, admitted: ValueRef<'_>) -> Option<Counter> {
-    match (attempts, admitted) {
-        (ValueRef::Integer(attempts), ValueRef::Integer(admitted))
-            if (0..=MAX_UNITS).contains(&attempts) && (0..=attempts).contains(&admitted) =>
-        {
-            Some(Counter { attempts, admitted })
-        }
-        _ => None,
-    }
-}
-
-pub(super) fn damaged(rule: &Rule) -> Error {
-    damaged_of(rule.name())
-}
-
-pub(super) fn damaged_of(rule: &str) -> Error {
-    Error::new(
-        Code::Corrupt,
-        format!(
-            "a counter of rule \"{rule}\" in table rate_limit_windows is damaged; reset this key or \
-             delete its row"
-        ),
-    )
 }

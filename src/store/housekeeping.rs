@@ -3,11 +3,6 @@
 
 use std::cell::Cell;
 
-use super::failure::Failure;
-use super::session::Session;
-use super::{prune, transaction};
-use crate::window::Time;
-
 /// More than one, else a store would never shrink.
 const ROWS_PER_NEW_ROW: usize = 2;
 
@@ -35,21 +30,4 @@ impl Debt {
         self.0.set(if is_due { 0 } else { owed });
         is_due.then_some(owed as i64)
     }
-}
-
-/// Removes about so many counters that expired before `past`, if there are any.
-pub(super) fn remove_counters(
-    session: &Session,
-    store: &str,
-    past: Time,
-    at_most: i64,
-) -> Result<(), Failure> {
-    let connection = &session.connection;
-    if !prune::has_expired(connection, past)? {
-        return Ok(());
-    }
-    session.tables.note_pruning(past);
-    transaction::write_known(connection, store, session.meta.format, |connection| {
-        prune::counters(connection, past, at_most).map(drop)
-    })
 }

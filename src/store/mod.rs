@@ -1,6 +1,7 @@
 //! Where counters live.
 
 mod access;
+mod advanced;
 mod attach;
 mod blank;
 mod checkpoint;
@@ -23,6 +24,7 @@ mod redis;
 mod refusal;
 mod registry;
 mod reset;
+mod row;
 mod rules;
 mod schema;
 mod session;

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use rusqlite::functions::{Context, FunctionFlags};
 
 use super::failure::Failure;
-use super::{counters, meta, schema};
+use super::{meta, row, schema};
 use crate::clock::When;
 use crate::error::{Code, Error};
 use crate::judge::{Counter, Question, Verdict, judge};
@@ -126,7 +126,7 @@ impl OneLimit {
         let Case { moment, judged, is_first, fault, .. } = case.ok_or_else(missing)?;
         match fault {
             Some(Fault::Clock(error)) => return Err(error.into()),
-            Some(Fault::DamagedRow) => return Err(counters::damaged(rule).into()),
+            Some(Fault::DamagedRow) => return Err(row::damaged(rule.name()).into()),
             None => {}
         }
         if executed? == 0 {
@@ -148,13 +148,13 @@ impl Case {
         Ok(window.expires_ms(&span))
     }
 
-    fn judge(&mut self, row: &Context<'_>) -> Result<Counter, Fault> {
+    fn judge(&mut self, stored: &Context<'_>) -> Result<Counter, Fault> {
         let Some((_, span)) = self.moment else { return Err(Fault::DamagedRow) };
-        self.is_first = row.is_empty();
+        self.is_first = stored.is_empty();
         let mut counter = if self.is_first {
             Counter::default()
         } else {
-            counters::checked(row.get_raw(0), row.get_raw(1)).ok_or(Fault::DamagedRow)?
+            row::counter(stored.get_raw(0), stored.get_raw(1)).ok_or(Fault::DamagedRow)?
         };
         let verdict = judge(
             slice::from_ref(&self.limit),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::advanced::Advanced;
 use super::checkpoint::Log;
 use super::failure::Failure;
 use super::housekeeping::Debt;
@@ -12,7 +13,6 @@ use super::meta::Meta;
 use super::one_limit::OneLimit;
 use super::rules::Rules;
 use super::tables::Tables;
-use super::written::Advanced;
 use crate::key::StoredKey;
 use crate::os::written_log;
 use crate::policy::{Limit, Rule};

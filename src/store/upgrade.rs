@@ -10,7 +10,7 @@ use rusqlite::types::Value;
 
 use super::failure::Failure;
 use super::meta::{Counting, Settings};
-use super::{counters, meta, schema, transaction};
+use super::{meta, row, schema, transaction};
 use crate::judge::Counter;
 use crate::table::place::PlaceSecret;
 use crate::units::MAX_UNITS;
@@ -59,7 +59,7 @@ fn add_hashes(connection: &Connection, secret: &PlaceSecret) -> Result<i64, Fail
         let Some(start_ms) = start_of(window_ms, expires_ms) else { continue };
         let place = secret.place(&rule, window_ms, &key);
         // A damaged counter is no allowance: it is taken for a full one.
-        let Counter { attempts, admitted } = counters::checked(row.get_ref(4)?, row.get_ref(5)?)
+        let Counter { attempts, admitted } = row::counter(row.get_ref(4)?, row.get_ref(5)?)
             .unwrap_or(Counter { attempts: MAX_UNITS, admitted: MAX_UNITS });
         let row = (expires_ms, place.row_hash(), &rule, window_ms, &key, attempts, admitted);
         write.execute(row)?;

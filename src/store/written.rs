@@ -1,15 +1,13 @@
 //! The shared table's copy in SQLite: rows are read for it, and written from it.
 
-use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::access::Access;
 use super::attach::{self, Numbers};
-use super::counters;
 use super::failure::Failure;
 use super::reset::{self, LimitOf};
 use super::session::Session;
-use super::{meta, schema, transaction};
+use super::{meta, row, schema, transaction};
 use crate::clock;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error};
@@ -260,8 +258,8 @@ impl Rows for TableRows<'_> {
                     let mut rows =
                         statement.query((expires_ms, hash, name, window.code(), key.as_bytes()))?;
                     let Some(row) = rows.next()? else { return Ok(Some(Counter::default())) };
-                    let counter = counters::checked(row.get_ref(0)?, row.get_ref(1)?);
-                    Ok(Some(counter.ok_or_else(|| counters::damaged_of(name))?))
+                    let counter = row::counter(row.get_ref(0)?, row.get_ref(1)?);
+                    Ok(Some(counter.ok_or_else(|| row::damaged(name))?))
                 })
             })
         })
@@ -278,18 +276,4 @@ impl Rows for TableRows<'_> {
 
 fn unknown_rule() -> Error {
     Error::new(Code::Corrupt, "table rate_limit_rules lacks a rule that was counted")
-}
-
-/// When a database was last told what its table's transactions have come to.
-#[derive(Default)]
-pub(super) struct Advanced(Cell<Option<Instant>>);
-
-impl Advanced {
-    fn is_older_than(&self, age: Duration) -> bool {
-        self.0.get().is_none_or(|renewed| renewed.elapsed() > age)
-    }
-
-    fn renew(&self) {
-        self.0.set(Some(Instant::now()));
-    }
 }
