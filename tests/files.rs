@@ -22,7 +22,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ratelite::{Durability, Error, Limiter, Options, Outcome};
-use rusqlite::Connection;
 use support::{Mode, mode};
 use tempfile::TempDir;
 
@@ -183,7 +182,7 @@ fn stored(store: &Path) -> i64 {
 }
 
 fn in_file(store: &Path) -> i64 {
-    let connection = Connection::open(store).unwrap();
+    let connection = support::connect(store).unwrap();
     let sound: String =
         connection.query_one("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(sound, "ok");

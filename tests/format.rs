@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ratelite::{Code, Durability, Error, Limiter, MAX_UNITS, Options};
-use rusqlite::Connection;
 use support::{Mode, mode};
 use tempfile::TempDir;
 
@@ -105,7 +104,7 @@ fn old_store_with(schema: &str, rows: &str) -> (TempDir, PathBuf) {
     drop(open(":memory:".as_ref(), "1/s"));
     let directory = support::fresh_directory();
     let store = directory.path().join("limits.db");
-    let connection = Connection::open(&store).unwrap();
+    let connection = support::connect(&store).unwrap();
     connection.execute_batch(schema).unwrap();
     let insert = format!(
         "PRAGMA ignore_check_constraints = ON; INSERT INTO rate_limit_windows VALUES {rows}"
@@ -138,7 +137,7 @@ fn table_of(store: &Path) -> PathBuf {
 
 /// As it stands in the file.
 fn number(store: &Path, sql: &str) -> i64 {
-    Connection::open(store).unwrap().query_one(sql, [], |row| row.get(0)).unwrap()
+    support::connect(store).unwrap().query_one(sql, [], |row| row.get(0)).unwrap()
 }
 
 /// Once everything is written.
@@ -212,7 +211,7 @@ fn every_row_of_the_first_format_counts_on() {
     for (schema, page_bytes) in [(FIRST_SCHEMA, 4096), (LAST_SCHEMA, 1024)] {
         let (_directory, store) = old_store_with(schema, &rows);
         let calls = format!("INSERT INTO api_calls VALUES ({NOW}, 'r', x'61', 3)");
-        Connection::open(&store).unwrap().execute_batch(&calls).unwrap();
+        support::connect(&store).unwrap().execute_batch(&calls).unwrap();
         let policy = |limit: &str| format!("r: 100/{limit}; another: 100/min");
         for _ in 0..2 {
             let count = |limit: &str, rule: &str, key: &[u8], now: i64| {
@@ -299,7 +298,7 @@ fn the_secret_of_a_store_of_the_first_format_stays_its_own() {
     };
     with(&new, Some("a secret")).unwrap().hit(None, b"alice", 2, Some(NOW)).unwrap();
     // What such a store says of its secret and of alice, in the first format.
-    let old = Connection::open(&store).unwrap();
+    let old = support::connect(&store).unwrap();
     old.execute_batch(FIRST_SCHEMA).unwrap();
     old.execute("ATTACH ?1 AS new", [new.to_str().unwrap()]).unwrap();
     old.execute_batch(
@@ -319,7 +318,7 @@ fn the_secret_of_a_store_of_the_first_format_stays_its_own() {
 #[test]
 fn a_library_of_the_first_format_counts_nothing_in_a_store_that_was_brought_up_to_date() {
     let (_directory, store) = old_store();
-    let old_hit = || Connection::open(&store).unwrap().execute(OLD_HIT, [EXPIRES]);
+    let old_hit = || support::connect(&store).unwrap().execute(OLD_HIT, [EXPIRES]);
     assert_eq!(old_hit().unwrap(), 1);
     let limiter = open(&store, "r: 9/min");
     // By its own check, with which each of its transactions begins: it knows format 1 alone.
@@ -358,7 +357,7 @@ fn a_store_whose_table_could_not_be_made_is_given_one_of_another_size() {
     let store = directory.path().join("limits.db");
     drop(try_open(&store, "r: 9/min", |options| options.keep_open = false).unwrap());
     fs::remove_file(table_of(&store)).unwrap();
-    let connection = Connection::open(&store).unwrap();
+    let connection = support::connect(&store).unwrap();
     connection.execute_batch("UPDATE shared_table SET id = 0").unwrap();
     drop(connection);
     drop(try_open(&store, "r: 9/min", |options| options.table_slots = Some(100)).unwrap());

@@ -18,7 +18,7 @@ use ratelite::Limiter;
 
 /// In the file as it stands.
 fn rows(store: &Path, table: &str) -> i64 {
-    let connection = rusqlite::Connection::open(store).unwrap();
+    let connection = support::connect(store).unwrap();
     let count = format!("SELECT count(*) FROM {table}");
     connection.query_row(&count, [], |row| row.get(0)).unwrap()
 }

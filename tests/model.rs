@@ -12,7 +12,6 @@ use std::time::Duration;
 use agreement::{Manner, Model, POLICIES, Scene, agree, manner, steps};
 use proptest::prelude::*;
 use ratelite::{Durability, Limiter};
-use rusqlite::Connection;
 use tempfile::TempDir;
 
 /// One bucket of slots, in which nearly every new window takes another's place; two; and as many as
@@ -82,7 +81,7 @@ impl Scene for FileScene {
 
 /// What the file says, as a model.
 fn stored(store: &Path) -> Model {
-    let host = Connection::open(store).unwrap();
+    let host = support::connect(store).unwrap();
     let sql = "SELECT key, window_ms, expires_ms, attempts, admitted FROM rate_limit_windows";
     let mut statement = host.prepare(sql).unwrap();
     let rows = statement.query_map([], |row| {

@@ -653,7 +653,7 @@ fn at_an_interval_a_write_transaction_of_the_host_holds_up_no_live_key() {
     let (_directory, store) = fresh();
     let limiter = try_open(&store, "r: 1000000000/min", at_an_interval).unwrap();
     let before = hit_until_cause(&limiter, 0, false);
-    let host = rusqlite::Connection::open(&store).unwrap();
+    let host = support::connect(&store).unwrap();
     host.execute_batch("BEGIN IMMEDIATE").unwrap();
     let count = hit_until_cause(&limiter, before, true);
     host.execute_batch("COMMIT").unwrap();
@@ -674,7 +674,7 @@ fn a_refund_that_cannot_be_written_gives_nothing_back() {
         limiter.reset(None, b"k").unwrap();
         let hit = || limiter.hit(None, b"k", 1, Some(NOW));
         (0..5).for_each(|_| assert!(hit().unwrap().allowed));
-        let host = rusqlite::Connection::open(&store).unwrap();
+        let host = support::connect(&store).unwrap();
         host.execute_batch("BEGIN IMMEDIATE").unwrap();
         for _ in 0..3 {
             let refund = limiter.refund(None, b"k", 1, Some(NOW));
@@ -698,7 +698,7 @@ fn a_refund_that_somebody_has_used_stands() {
     }
     (0..5).for_each(|_| assert!(hit().allowed));
     write_out(&store);
-    let host = rusqlite::Connection::open(&store).unwrap();
+    let host = support::connect(&store).unwrap();
     host.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refund = std::thread::scope(|scope| {
         let refund = scope.spawn(|| limiter.refund(None, b"k", 1, Some(NOW)));
@@ -775,7 +775,7 @@ fn another_programs_journal_is_never_played_into_a_store_nor_lost() {
     let (directory, store) = fresh();
     // What a crash leaves of another program: a database and its hot journal.
     let foreign = directory.path().join("foreign.db");
-    let writer = rusqlite::Connection::open(&foreign).unwrap();
+    let writer = support::connect(&foreign).unwrap();
     writer
         .execute_batch(
             "PRAGMA cache_size = 1; CREATE TABLE t (x); BEGIN;

@@ -249,8 +249,9 @@ fn try_to_meet(
         _ if support::scale() > 1 => "0",
         // SQLite asks for memory thousands of times in one opening.
         ("memory", _) => "12",
-        // And these write for long.
-        (_, "hits" | "checkpoints") => "5",
+        // And these write for long, the same again and again.
+        (_, "hits") => "5",
+        (_, "checkpoints") => "10",
         _ => "0",
     };
     static ALLOCATORS: OnceLock<(String, String)> = OnceLock::new();

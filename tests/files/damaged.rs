@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use ratelite::{Code, Error, Outcome};
 
 use super::{BACKED_UP, FILES, InUse};
+use crate::support;
 
 /// Moves the log into the database, so that what is damaged is all there is.
 fn checkpointed() -> InUse {
@@ -13,7 +14,7 @@ fn checkpointed() -> InUse {
 
 fn is_checkpointed(used: InUse) -> InUse {
     assert_eq!(used.stored(), 5);
-    let host = rusqlite::Connection::open(&used.store).unwrap();
+    let host = support::connect(&used.store).unwrap();
     host.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     used
 }

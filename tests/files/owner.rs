@@ -48,7 +48,7 @@ fn is_refused_until(before: u32, after: u32, of: impl Fn(&Path) -> PathBuf) {
     let program = support::compile("locks/open.c", &["-lsqlite3"]);
     support::run_well(&program, &support::library_dir(), 30, &[&store]);
     // Another SQLite that is the last takes -wal and -shm away.
-    let host = rusqlite::Connection::open(&store).unwrap();
+    let host = support::connect(&store).unwrap();
     host.query_row("SELECT count(*) FROM meta", [], |_| Ok(())).unwrap();
     drop(host);
     let files = || {

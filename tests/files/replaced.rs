@@ -5,10 +5,9 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use ratelite::{Code, Outcome};
-use rusqlite::Connection;
 
 use super::{BACKED_UP, FILES, InUse};
-use crate::support::{Mode, mode};
+use crate::support::{Mode, connect, mode};
 
 #[test]
 fn a_backup_moved_into_its_place_with_the_old_log_deleted_is_used() {
@@ -44,13 +43,13 @@ fn a_backup_moved_into_its_place_beside_the_old_log_is_used_or_is_damaged() {
 fn a_backup_of_the_store_itself_is_used_within_a_second_and_by_whoever_opens_it() {
     let sequence = |file: &std::path::Path| -> i64 {
         let sql = "SELECT sequence FROM shared_table";
-        Connection::open(file).unwrap().query_one(sql, [], |row| row.get(0)).unwrap()
+        connect(file).unwrap().query_one(sql, [], |row| row.get(0)).unwrap()
     };
     for is_in_use in [true, false] {
         let used = InUse::new();
         let backup = used.elsewhere("backup.db");
         let before = used.stored();
-        Connection::open(&used.store)
+        connect(&used.store)
             .unwrap()
             .execute("VACUUM INTO ?1", [backup.to_str().unwrap()])
             .unwrap();

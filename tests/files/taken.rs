@@ -7,7 +7,7 @@ use std::process::Command;
 use ratelite::Code;
 
 use super::{FILES, InUse, TABLE};
-use crate::support::{Mode, mode};
+use crate::support::{Mode, connect, mode};
 
 #[test]
 fn a_store_deleted_with_its_log_is_begun_anew() {
@@ -70,7 +70,7 @@ fn a_directory_in_its_place_is_no_store() {
 #[test]
 fn another_programs_database_in_its_place_is_no_store() {
     is_no_store(|used| {
-        let other = rusqlite::Connection::open(&used.store).unwrap();
+        let other = connect(&used.store).unwrap();
         other.execute_batch("CREATE TABLE notes (n)").unwrap();
     });
 }

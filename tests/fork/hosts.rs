@@ -62,7 +62,7 @@ fn stored(store: &Path) -> i64 {
     if support::mode() == Mode::Interval {
         support::write_out(store);
     }
-    rusqlite::Connection::open(store)
+    support::connect(store)
         .and_then(|user| {
             user.query_one("SELECT sum(attempts) FROM rate_limit_windows", [], |row| row.get(0))
         })

@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
-
 use crate::support::{self, Mode};
 use crate::worker::{Kind, Worker, said};
 
@@ -95,7 +93,7 @@ fn is_exact(directory: &Path, store: &Path, by_openers: i64) {
     if support::mode() == Mode::Interval {
         support::write_out(store);
     }
-    let user = Connection::open(store).unwrap();
+    let user = support::connect(store).unwrap();
     let number = |sql: &str| user.query_one(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     let sum = |of: &str, rule: &str| {
         number(&format!(

@@ -8,8 +8,6 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use rusqlite::Connection;
-
 use crate::support::{self, Mode, Report};
 
 const RL_OK: i64 = 0;
@@ -19,14 +17,14 @@ const STORE: &str = "store.db";
 #[test]
 fn another_programs_database_is_refused() {
     refused(|store| {
-        Connection::open(store).unwrap().execute_batch(NOTES).unwrap();
+        support::connect(store).unwrap().execute_batch(NOTES).unwrap();
     });
 }
 
 #[test]
 fn another_programs_database_in_use_keeps_its_wal() {
     refused_while(|store| {
-        let user = Connection::open(store).unwrap();
+        let user = support::connect(store).unwrap();
         user.execute_batch(&format!("PRAGMA journal_mode = WAL; {NOTES}")).unwrap();
         user
     });
@@ -52,7 +50,7 @@ fn another_programs_database_keeps_its_hot_journal() {
 fn a_store_of_a_newer_format_is_refused() {
     refused(|store| {
         make_store(store);
-        Connection::open(store).unwrap().execute_batch("PRAGMA user_version = 4").unwrap();
+        support::connect(store).unwrap().execute_batch("PRAGMA user_version = 4").unwrap();
     });
 }
 
@@ -153,7 +151,7 @@ fn open(store: &Path) -> Report {
 fn make_store(store: &Path) {
     assert_eq!(open(store).number("code"), RL_OK);
     // A process's end leaves the WAL; without it the file alone is the store.
-    Connection::open(store)
+    support::connect(store)
         .and_then(|user| user.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)"))
         .unwrap();
 }
@@ -162,7 +160,7 @@ fn attempts(store: &Path) -> i64 {
     if support::mode() == Mode::Interval {
         support::write_out(store);
     }
-    Connection::open(store)
+    support::connect(store)
         .and_then(|user| {
             user.query_one("SELECT sum(attempts) FROM rate_limit_windows", [], |row| row.get(0))
         })
@@ -173,7 +171,7 @@ fn attempts(store: &Path) -> i64 {
 fn leave_by_crash(store: &Path, companion: &str, setup: &str) {
     let working = support::fresh_directory_on_disk();
     let original = working.path().join(STORE);
-    let user = Connection::open(&original).unwrap();
+    let user = support::connect(&original).unwrap();
     user.execute_batch(&format!(
         "{setup} CREATE TABLE more (n);
          INSERT INTO more SELECT randomblob(3000) FROM json_each('[1,2,3,4,5,6,7,8,9]'),

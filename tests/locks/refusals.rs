@@ -25,7 +25,7 @@ fn refuse(mode: &str, by: &str) -> support::Report {
     let program = support::compile("locks/refusals.c", &["-lsqlite3"]);
     let directory = support::fresh_directory();
     let database = directory.path().join("host.db");
-    rusqlite::Connection::open(&database)
+    support::connect(&database)
         .and_then(|host| {
             host.execute_batch(&format!("PRAGMA journal_mode = {mode}; CREATE TABLE notes (n)"))
         })

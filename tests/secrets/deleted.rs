@@ -73,7 +73,7 @@ impl Scene {
 }
 
 fn count(store: &Path, table: &str) -> i64 {
-    let host = rusqlite::Connection::open(store).unwrap();
+    let host = support::connect(store).unwrap();
     host.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
 }
 
@@ -101,7 +101,7 @@ fn keys_that_were_reset_do_not_linger_in_the_file() {
 fn an_ordinary_delete_would_leave_them() {
     let scene = scene(10 * MINUTE, false);
     assert_eq!(scene.limiter.prune(Some(0)).unwrap(), 0);
-    let host = rusqlite::Connection::open(&scene.store).unwrap();
+    let host = support::connect(&scene.store).unwrap();
     host.execute_batch(
         "PRAGMA secure_delete = OFF;
          DELETE FROM rate_limit_windows WHERE instr(key, CAST('G0NE-K3Y' AS BLOB)) > 0;",

@@ -29,7 +29,7 @@ fn files_that_tell(secret: Option<&str>, audit: bool, needle: &[u8]) -> Vec<Stri
         limiter.refund(None, &key, 1, Some(NOW)).unwrap();
     }
     limiter.prune(Some(0)).unwrap();
-    let connection = rusqlite::Connection::open(&store).unwrap();
+    let connection = support::connect(&store).unwrap();
     let rows = |table: &str| {
         let count = format!("SELECT count(*) FROM {table}");
         connection.query_row(&count, [], |row| row.get::<_, i64>(0)).unwrap() as usize

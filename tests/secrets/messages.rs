@@ -155,15 +155,15 @@ fn no_message_of_any_failure_tells_a_key_or_a_secret() {
             let any_type = "UPDATE sqlite_schema SET sql = \
                             replace(replace(sql, 'STRICT, ', ''), 'STRICT', '')";
             let all = format!("PRAGMA writable_schema = ON; {any_type};");
-            Connection::open(store).unwrap().execute_batch(&all).unwrap();
-            let host = Connection::open(store).unwrap();
+            support::connect(store).unwrap().execute_batch(&all).unwrap();
+            let host = support::connect(store).unwrap();
             let all = format!("PRAGMA ignore_check_constraints = ON; {sql};");
             host.execute_batch(&all).unwrap();
             None
         });
     }
     after(&mut said, |store| {
-        let host = Connection::open(store).unwrap();
+        let host = support::connect(store).unwrap();
         host.execute_batch("BEGIN IMMEDIATE").unwrap();
         Some(host)
     });

@@ -76,6 +76,15 @@ pub fn options() -> Options {
     options
 }
 
+/// A connection of a program that looks into a store. Here it is of the library's own SQLite, whose
+/// locks are of another kind from the library's first call on: one that was taken before, in another
+/// test's thread, would stay for ever.
+pub fn connect(file: impl AsRef<Path>) -> rusqlite::Result<rusqlite::Connection> {
+    static IS_IN_USE: OnceLock<()> = OnceLock::new();
+    IS_IN_USE.get_or_init(|| drop(Limiter::open(":memory:", "1/s", &Options::default()).unwrap()));
+    rusqlite::Connection::open(file)
+}
+
 /// Has everything written into the file that was counted until now: in the mode of an interval, a
 /// file is up to date only then. Removes nothing: no window ended before 1970.
 pub fn write_out(store: &Path) {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use rusqlite::Connection;
+use crate::support;
 
 const ANSWER_BYTES: usize = 64;
 
@@ -415,7 +415,7 @@ pub struct Row {
 
 /// The rows of a rule, by another SQLite.
 pub fn rows(store: &Path, rule: &str) -> Vec<Row> {
-    let user = Connection::open(store).unwrap();
+    let user = support::connect(store).unwrap();
     let sql = "
         WITH spans AS (
             SELECT
