@@ -17,7 +17,9 @@
 //! The C ABI over it is [`capi`]; `include/ratelite.h` is its manual, with what a host has to know
 //! of processes, threads, forks and its own SQLite. **Ship the shared library where you can**: in a
 //! Rust program that links this crate and uses `rusqlite` too, both share one SQLite, and the
-//! system calls that this crate puts under it serve the program's own databases as well.
+//! system calls that this crate puts under it serve the program's own databases as well. So make the
+//! first call of this crate (an open of `:memory:` will do) before the program's first connection: a
+//! lock that a connection took before is of another kind, and stays until the process ends.
 
 mod boundary;
 pub mod capi;

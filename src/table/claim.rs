@@ -31,6 +31,7 @@ pub(crate) enum Claimed {
 }
 
 /// A slot that can be spared, and its state.
+#[derive(Clone, Copy)]
 struct Choice {
     slot: usize,
     state: State,
@@ -210,13 +211,21 @@ impl Table {
         // A mark does not tell of rows that were pruned since; what was written this moment does.
         let is_stored =
             |at: usize, slot: &Slot, state: State| self.is_clean(slot) || flushed.has(at, state);
-        self.choice(identity, |_, slot, state| {
+        let unused = self.choice(identity, |_, slot, state| {
             !state.is_live() || rows.drops_expired() && is_expired(slot)
-        })
-        .or_else(|| {
-            self.choice(identity, |at, slot, state| is_stored(at, slot, state) && is_over(slot))
-        })
-        .or_else(|| self.choice(identity, is_stored))
+        });
+        if let Some(Choice { slot, state }) = unused
+            && state.is_live()
+            && self.mapping.slots()[slot].mark.read_whole() != state
+        {
+            // What SQLite does not hold goes as in a prune.
+            self.note_pruning(past);
+        }
+        unused
+            .or_else(|| {
+                self.choice(identity, |at, slot, state| is_stored(at, slot, state) && is_over(slot))
+            })
+            .or_else(|| self.choice(identity, is_stored))
     }
 
     /// In the order in which a look-up looks.

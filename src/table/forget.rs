@@ -33,8 +33,9 @@ impl Table {
     ) -> Result<Zeroed<'_>, Trouble> {
         let place = super::Identity::place(limit, key);
         let held = self.lock_bucket(place, deadline)?;
+        let forgotten = &self.stripe_of(self.bucket_of(place)).forgotten;
         // BEFORE a counter is taken out: nobody is to take back what goes with it.
-        self.stripe_of(self.bucket_of(place)).forgotten.fetch_add(1, Ordering::SeqCst);
+        forgotten.fetch_add(1, Ordering::SeqCst);
         let (slots, expire_ms) = (Vec::new(), Vec::new());
         let mut zeroed = Zeroed { slots, expire_ms, table: self, _held: held };
         for index in self.slots_of(place) {
@@ -53,6 +54,8 @@ impl Table {
                 }
             }
         }
+        // AFTER that once more, for those who have counted in between in what then was taken out.
+        forgotten.fetch_add(1, Ordering::SeqCst);
         Ok(zeroed)
     }
 

@@ -102,3 +102,11 @@ fn what_a_failed_hit_has_spent_is_given_back() {
     assert_eq!(report.number("lost"), 0, "{report}");
     assert!(failed > 0 && in_vain * 5 <= failed, "{report}");
 }
+
+#[test]
+fn what_is_given_back_is_not_taken_from_a_counter_that_began_anew() {
+    for manner in ["reset", "drop"] {
+        let report = Host::with_points("").run("overtaken", &[manner]).report;
+        assert_eq!(report.number("allowed"), 5, "{manner}: {report}");
+    }
+}

@@ -172,6 +172,11 @@ impl Fault {
         self.may_have_run() || matches!(self, Self::Refused(refusal) if is_of_midst(refusal))
     }
 
+    /// Whether the server is there, but this user may not ask it that.
+    pub(super) fn is_of_rights(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.word == Word::NoPermission)
+    }
+
     /// Whether another server may have taken this one's place.
     pub(super) fn is_of_place(&self) -> bool {
         match self {

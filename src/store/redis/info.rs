@@ -42,9 +42,10 @@ pub(super) fn of(store: &RedisStore) -> RedisInfo {
     let asked = client.ask(redis::cmd("INFO").arg("server"));
     let mut policy = redis::cmd("CONFIG");
     policy.arg("GET").arg("maxmemory-policy");
-    // Often not permitted, which is no failure.
+    // Often neither is permitted, which is no failure.
     let policy = asked.as_ref().ok().and_then(|_| client.ask(&policy).ok());
-    let cause = asked.as_ref().err().map(|fault| client.described(fault).to_string());
+    let away = asked.as_ref().err().filter(|fault| !fault.is_of_rights());
+    let cause = away.map(|fault| client.described(fault).to_string());
     let server = Server::of(asked);
     let timeouts = client.timeouts;
     RedisInfo {
