@@ -136,6 +136,7 @@ static void *hit_and_fork(void *unused)
 static void second_process(int go)
 {
     char byte;
+    die_with_parent();
     CHECK(read(go, &byte, 1) == 1);
     hit_and_stay(NULL);
     _exit(0);

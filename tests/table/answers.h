@@ -7,8 +7,6 @@
 
 #include "attack.h"
 
-#include <sys/prctl.h>
-
 enum call { HIT = 1, STATUS, REFUND, RESET };
 
 /* As check.rs reads it. Of a reset only `removed` means something. */
@@ -166,12 +164,6 @@ __attribute__((unused)) static void *shared_memory(size_t size)
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(memory != MAP_FAILED);
     return memory;
-}
-
-/* One that is stopped would outlive the test that fails. */
-__attribute__((unused)) static void die_with_parent(void)
-{
-    CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 }
 
 /* The child's number in a new process, -1 in the old one. */

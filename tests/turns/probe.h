@@ -7,8 +7,6 @@
 
 #include "attack.h"
 
-#include <sys/prctl.h>
-
 enum { FIRST_LOCK_BYTE = 120, LOCK_BYTES = 8, DEADMAN_SWITCH = 128, LINE = 132 };
 
 static int probe = -1;
@@ -31,12 +29,6 @@ __attribute__((unused)) static int locked_byte(int first, int length)
     if (question.l_type == F_UNLCK)
         return 0;
     return question.l_start > first ? question.l_start : first;
-}
-
-/* One that is stopped would outlive the test that fails. */
-__attribute__((unused)) static void die_with_parent(void)
-{
-    CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 }
 
 /* Another process gets there, or something is wrong with it. */
