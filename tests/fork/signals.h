@@ -4,8 +4,6 @@
 
 #include "attack.h"
 
-#include <sys/prctl.h>
-
 /*
  * Not a thread: a handler that forks may stand in the midst of malloc, and in a process of several
  * threads fork() would then wait for its own thread.
@@ -16,7 +14,7 @@ static pid_t send_to_me(int number, struct score *score)
     CHECK(sender >= 0);
     if (sender != 0)
         return sender;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    die_with_parent();
     for (unsigned sent = 1; kill(me, number) == 0; sent++) {
         /* The next one only after another hit, else the first hit never ends; then a bit later. */
         for (long hits = score->acknowledged; score->acknowledged == hits;)

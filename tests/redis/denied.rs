@@ -9,10 +9,14 @@ use super::server::{Server, wait_until};
 use super::switch::Switch;
 
 fn open(server: &Server, policy: &str, interval_ms: u64) -> Limiter {
+    Limiter::open(&server.url(), policy, &options(interval_ms)).unwrap()
+}
+
+fn options(interval_ms: u64) -> Options {
     let mut options = Options::default();
     options.remember_denied = true;
     options.flush_interval = Duration::from_millis(interval_ms);
-    Limiter::open(&server.url(), policy, &options).unwrap()
+    options
 }
 
 #[test]
@@ -152,9 +156,7 @@ fn what_another_limiter_of_this_process_gives_back_is_there_at_once() {
 fn a_denial_that_was_under_way_does_not_outlast_what_was_given_back() {
     let server = Server::start();
     let switch = Switch::to(server.port());
-    let mut options = Options::default();
-    options.remember_denied = true;
-    options.flush_interval = Duration::from_secs(60);
+    let mut options = options(60_000);
     options.connect_timeout = Duration::from_secs(10);
     options.command_timeout = Duration::from_secs(10);
     for gives_back in [
@@ -188,10 +190,7 @@ fn a_denial_that_was_under_way_does_not_outlast_what_was_given_back() {
 fn a_lost_answer_is_no_denial() {
     let server = Server::start();
     let switch = Switch::to(server.port());
-    let mut options = Options::default();
-    options.remember_denied = true;
-    options.flush_interval = Duration::from_secs(2);
-    let limiter = Limiter::open(&switch.url(), "1/day", &options).unwrap();
+    let limiter = Limiter::open(&switch.url(), "1/day", &options(2_000)).unwrap();
     let direct = Limiter::open(&server.url(), "1/day", &Options::default()).unwrap();
     let hit = || limiter.hit(None, b"client", 1, None);
     wait_until("it is denied", || hit().is_ok_and(|outcome| !outcome.allowed));

@@ -16,7 +16,7 @@
 #define OTHERS "x: 1000000/month"
 
 enum { WINDOWS = 4, HOUR_MS = 3600000, OTHER_KEYS = 40 };
-static const int64_t BEGIN_MS = 1699998000000; /* of an hour, in the midst of a month */
+static const int64_t BEGIN_MS = 1699998000000; /* in the midst of a month */
 
 static struct shared {
     int64_t now_ms, left[WINDOWS];
@@ -26,23 +26,23 @@ static struct shared {
 static const char *path;
 static int slots;
 
-static rl_result ask(rl_limiter *limiter, int64_t cost, int64_t now_ms)
+static rl_result ask(rl_limiter *limiter, int64_t now_ms)
 {
     rl_result result;
-    CHECK(rl_hit(limiter, NULL, "k", 1, cost, now_ms, &result) == RL_OK);
+    CHECK(rl_hit(limiter, NULL, "k", 1, 1, now_ms, &result) == RL_OK);
     return result;
 }
 
 static void count_in_all_windows(rl_limiter *limiter)
 {
     for (int window = 0; window < WINDOWS; window++)
-        CHECK(ask(limiter, 1, BEGIN_MS + window * HOUR_MS).allowed);
+        CHECK(ask(limiter, BEGIN_MS + window * HOUR_MS).allowed);
 }
 
 /* For the hit, which would have to wait else: the lock of the one counter may be the other's. */
 static void keep_live(rl_limiter *limiter)
 {
-    rl_result result = ask(limiter, 1, BEGIN_MS);
+    rl_result result = ask(limiter, BEGIN_MS);
     CHECK(rl_refund(limiter, NULL, "k", 1, 1, BEGIN_MS, &result) == RL_OK);
 }
 
@@ -58,17 +58,17 @@ static void look(rl_limiter *limiter)
 
 static void spend(rl_limiter *limiter)
 {
-    CHECK(ask(limiter, 1, shared->now_ms).allowed);
+    CHECK(ask(limiter, shared->now_ms).allowed);
 }
 
 static void be_refused(rl_limiter *limiter)
 {
-    CHECK(!ask(limiter, 1, shared->now_ms).allowed);
+    CHECK(!ask(limiter, shared->now_ms).allowed);
 }
 
 static void hit_once(rl_limiter *limiter)
 {
-    shared->allowed += ask(limiter, 1, shared->now_ms).allowed;
+    shared->allowed += ask(limiter, shared->now_ms).allowed;
 }
 
 static void hit_six_times(rl_limiter *limiter)

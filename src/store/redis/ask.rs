@@ -84,12 +84,11 @@ impl RedisStore {
         let given_back = memory.given_back(place);
         let untold = denied.ask(&id, Instant::now());
         drop(denied);
-        let reply =
-            self.say(asked, script, units, untold).inspect_err(|fault| match memory.lock() {
-                Some(mut denied) if fault.may_have_counted() => denied.ask_again(&id),
-                Some(mut denied) => denied.not_told(&id, untold),
-                None => {}
-            });
+        let reply = self.say(asked, script, units, untold).inspect_err(|fault| {
+            if let Some(mut denied) = memory.lock() {
+                denied.failed(&id, untold, fault);
+            }
+        });
         let mut reply = self.described(reply)?;
         reply.add(untold, asked.scheme);
         let (answer, outcome) = reply.outcome(asked);

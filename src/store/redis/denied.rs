@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::MOST_LIMITS;
+use super::failure::Fault;
 use super::lane::Server;
 use crate::clock::When;
 use crate::judge::{Answer, Counter, Question, judge};
@@ -227,6 +228,14 @@ impl Denied {
             return true;
         }
         false
+    }
+
+    /// The server was told, or was to be, and failed: what it cannot have counted is told again.
+    pub(super) fn failed(&mut self, id: &Id, untold: Untold, fault: &Fault) {
+        match fault.may_have_counted() {
+            true => self.ask_again(id),
+            false => self.not_told(id, untold),
+        }
     }
 
     /// What was to be told was not, and cannot have been counted: the next hit tells it.

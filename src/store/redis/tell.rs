@@ -85,8 +85,8 @@ impl RedisStore {
                     reply.add(untold, &scheme);
                     denied.remember(id, reply.seen(&scheme, false));
                 }
-                Err(fault) if fault.may_have_counted() => denied.ask_again(&id),
-                Ok(Said::OtherMonth(_)) | Err(_) => denied.not_told(&id, untold),
+                Ok(Said::OtherMonth(_)) => denied.not_told(&id, untold),
+                Err(fault) => denied.failed(&id, untold, &fault),
             }
         }
         is_answered
